@@ -1,0 +1,217 @@
+"""The catalog of feeds: add, edit, remove, bring back, import. Shared by the command line, the API and Dagster."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import tldextract
+import yaml
+
+from feed_assets.decide.cadence import Policy, fixed_or_longest
+from feed_assets.errors import DuplicateFeed, FeedNotReady, UnknownFeed, UsageError
+from feed_assets.model import ErrorPolicy, Feed
+from feed_assets.settings import Settings
+from feed_assets.store import Store, Transaction
+
+_ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
+_EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in ("feed_id", "created_at", "updated_at", "deleted_at"))
+_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)  # the bundled list: no request at run time
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    added: tuple[str, ...]
+    unchanged: tuple[str, ...]
+    rejected: tuple[tuple[str, str], ...]
+
+
+def add_feed(store: Store, url: str, *, now: datetime, feed_id: str | None = None, **options: Any) -> Feed:
+    """Register a feed; it is due at once. Raises when the URL or the id is taken."""
+    with store.begin() as tx:
+        feed = _prepare(tx, url, feed_id, now, options)
+        tx.feeds.put([feed], next_run_at=now, reason="new feed")
+        return feed
+
+
+def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, **changes: Any) -> Feed:
+    """Change columns of a feed. A new URL starts afresh; a new interval counts from the last fetch."""
+    with store.begin() as tx:
+        before = _live(tx, feed_id)
+        after = _checked(replace(before, **changes))
+        if after.url != before.url:
+            _refuse_taken_url(tx, after.url, feed_id)
+            tx.schedules.forget_validators(feed_id)
+            tx.schedules.revive(feed_id, at=now, reason="the URL was changed")
+        tx.feeds.update(after, now=now)
+        _follow_schedule(tx, settings, before, after, now)
+        return after
+
+
+def delete_feed(store: Store, feed_id: str, *, now: datetime) -> None:
+    """Soft delete: never fetched again; its articles and its id stay."""
+    with store.begin() as tx:
+        _live(tx, feed_id)
+        tx.feeds.delete(feed_id, now=now)
+
+
+def sync_feed(store: Store, feed_id: str, *, now: datetime) -> None:
+    """Make a feed due now, whatever it was waiting for; dead feeds come back to life."""
+    with store.begin() as tx:
+        feed = _live(tx, feed_id)
+        if not feed.enabled:
+            raise FeedNotReady(f"{feed_id} is disabled; `feed-assets feed enable {feed_id}` first")
+        tx.schedules.revive(feed_id, at=now, reason="sync was asked for")
+
+
+def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: datetime) -> Imported:
+    """Add the feeds that are not there yet; bad rows are reported one by one, the rest is imported."""
+    added: list[Feed] = []
+    unchanged, rejected = [], []
+    with store.begin() as tx:
+        taken_urls = {feed.url: feed.feed_id for feed in tx.feeds.live()}
+        taken_ids = tx.feeds.all_ids()
+        for row in rows:
+            options = {str(key): value for key, value in row.items()}
+            url, feed_id = str(options.pop("url", "")), options.pop("id", options.pop("feed_id", None))
+            try:
+                feed = _new_feed(url, feed_id, now, options, taken_ids)
+            except UsageError as error:
+                rejected.append((url or str(feed_id), str(error)))
+                continue
+            if feed.url in taken_urls or feed_id in taken_ids:
+                unchanged.append(taken_urls.get(feed.url, feed.feed_id))
+                continue
+            added.append(feed)
+            taken_urls[feed.url] = feed.feed_id
+            taken_ids.add(feed.feed_id)
+        tx.feeds.put(added, next_run_at=now, reason="new feed")
+    return Imported(tuple(feed.feed_id for feed in added), tuple(unchanged), tuple(rejected))
+
+
+def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
+    """The rows of a YAML feeds file."""
+    try:
+        document = yaml.safe_load(path.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+    rows = document.get("feeds") if isinstance(document, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise UsageError(f"{path} should have `feeds:` with a list of `id` and `url`")
+    return rows
+
+
+def check_url(url: str) -> str:
+    """A URL that can be fetched, or the reason why this one cannot."""
+    url = url.strip()
+    try:
+        parts = urlsplit(url)
+        host = parts.hostname
+        _ = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url!r} is not a URL: {error}") from None
+    if parts.scheme.lower() not in ("http", "https"):
+        start = f"it starts with {parts.scheme}:" if "://" in url else "it has no scheme"
+        raise UsageError(f"{url!r} cannot be fetched: {start}; write http:// or https:// in front")
+    if not host or any(character.isspace() or not character.isprintable() for character in url):
+        raise UsageError(f"{url!r} is not a URL that can be fetched")
+    return url
+
+
+def root_domain_of(url: str) -> str | None:
+    """The registrable domain, or None for addresses and intranet names."""
+    return _suffixes(url).top_domain_under_public_suffix or None
+
+
+def slug(url: str, taken: set[str]) -> str:
+    """A readable id for a URL that is not taken: example.com/blog/feed.xml -> example-com-blog."""
+    parts = urlsplit(url)
+    host = (parts.hostname or "").removeprefix("www.").removeprefix("feeds.")
+    words = [host, *parts.path.lower().removesuffix(".xml").removesuffix(".rss").removesuffix(".json").split("/"), parts.query.lower()]
+    dull = {"", "feed", "feeds", "rss", "atom", "index", "rss2.0", "feed.json"}
+    name = re.sub(r"[^a-z0-9]+", "-", "-".join(word for word in words if word not in dull)).strip("-")[:60].strip("-") or "feed"
+    unique, number = name, 1
+    while unique in taken:
+        number += 1
+        unique = f"{name}-{number}"
+    return unique
+
+
+def _prepare(tx: Transaction, url: str, feed_id: str | None, now: datetime, options: Mapping[str, Any]) -> Feed:
+    url = check_url(url)
+    _refuse_taken_url(tx, url, None)
+    if feed_id is None and (deleted := tx.feeds.at_url(url)):
+        feed_id = deleted[0].feed_id  # it comes back under its old name, with its history
+    feed = _new_feed(url, feed_id, now, options, tx.feeds.all_ids())
+    before = tx.feeds.get(feed.feed_id)
+    if before is not None and before.deleted_at is None:
+        raise DuplicateFeed(f"there is a feed {feed.feed_id!r} already, at {before.url}; choose another --id")
+    return feed
+
+
+def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, Any], taken: set[str]) -> Feed:
+    url = check_url(url)
+    if unknown := set(options) - set(_EDITABLE):
+        raise UsageError(f"unknown field {sorted(unknown)[0]!r}; a feed has {', '.join(_EDITABLE)}")
+    name = slug(url, taken) if feed_id is None else str(feed_id)
+    if not _ID.fullmatch(name):
+        raise UsageError(f"{name!r} cannot be an id: use lower-case letters, digits, dots, dashes and underscores (at most 100)")
+    values = {"source_name": urlsplit(url).hostname or name, "root_domain": root_domain_of(url)} | dict(options)
+    values["source_name"] = values["source_name"] or name
+    return _checked(Feed(feed_id=name, url=url, created_at=now, updated_at=now, **values))
+
+
+def _checked(feed: Feed) -> Feed:
+    """The feed, or what is wrong with a value of it."""
+    minutes = feed.refresh_interval_minutes
+    if minutes is not None and (not isinstance(minutes, int) or isinstance(minutes, bool) or not 1 <= minutes <= 10_080):
+        raise UsageError(f"the interval must be 1 to 10080 whole minutes, not {minutes!r}")
+    if feed.error_policy not in list(ErrorPolicy):
+        raise UsageError(f"error_policy is `backoff` or `one_strike`, not {feed.error_policy!r}")
+    if not isinstance(feed.priority, int) or isinstance(feed.priority, bool) or abs(feed.priority) > 1_000_000:
+        raise UsageError(f"the priority must be a whole number, not {feed.priority!r}")
+    for name in ("enabled", "polling", "enforce_feed_domain"):
+        if not isinstance(getattr(feed, name), bool):
+            raise UsageError(f"{name} is true or false, not {getattr(feed, name)!r}")
+    for name in ("source_name", "root_domain", "feed_group"):
+        value = getattr(feed, name)
+        if value is not None and (not isinstance(value, str) or not value.strip() or not value.isprintable()):
+            raise UsageError(f"{name} must be a line of text, not {value!r}")
+    return replace(feed, url=check_url(feed.url))
+
+
+def _live(tx: Transaction, feed_id: str) -> Feed:
+    feed = tx.feeds.get(feed_id)
+    if feed is None or feed.deleted_at is not None:
+        raise UnknownFeed(feed_id)
+    return feed
+
+
+def _refuse_taken_url(tx: Transaction, url: str, feed_id: str | None) -> None:
+    for other in tx.feeds.at_url(url):
+        if other.deleted_at is None and other.feed_id != feed_id:
+            raise DuplicateFeed(f"{url} is there already, as feed {other.feed_id!r}")
+
+
+def _follow_schedule(tx: Transaction, settings: Settings, before: Feed, after: Feed, now: datetime) -> None:
+    """What an edit means for the next run."""
+    schedule = tx.schedules.get(after.feed_id)
+    if schedule is None:
+        return
+    if after.polling and not before.polling and schedule.next_run_at is None:
+        tx.schedules.revive(after.feed_id, at=now, reason="polling was switched on")
+    elif before.polling and not after.polling:
+        tx.schedules.reschedule(after.feed_id, at=None, interval_seconds=None, reason="polling is off")
+    elif after.enabled and not before.enabled and schedule.next_run_at is None and after.polling:
+        tx.schedules.revive(after.feed_id, at=now, reason="the feed was enabled")
+    elif after.refresh_interval_minutes != before.refresh_interval_minutes and schedule.next_run_at and schedule.last_fetched_at:
+        interval: timedelta = fixed_or_longest(after, Policy.of(settings))
+        reason = f"the interval was set to {interval.total_seconds() / 60:.0f} min"
+        if schedule.consecutive_errors == 0:
+            at = schedule.last_fetched_at + interval
+            tx.schedules.reschedule(after.feed_id, at=at, interval_seconds=round(interval.total_seconds()), reason=reason)

@@ -1,0 +1,292 @@
+"""What a group of attempts writes: one transaction, fenced by the lease token, and a report per feed.
+
+The step of `refresh.py` that composes decide, store and publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from feed_assets.decide import health
+from feed_assets.decide.attempt import Attempt, Decision, decide
+from feed_assets.decide.cadence import Policy
+from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
+from feed_assets.decide.domain import allowed_entries
+from feed_assets.decide.identity import compare
+from feed_assets.model import Article, Changes, CheckResult, Claim, Feed, FeedReport, Item, Outcome, ParsedFeed
+from feed_assets.parse import plain_text, sanitize_html
+from feed_assets.publish import Rendered, is_well_formed, render_rss
+from feed_assets.settings import Settings
+from feed_assets.store import CachedFeed, Memory, Store, Transaction
+
+_TITLES = 10  # in a report's preview
+
+
+def commit_group(store: Store, settings: Settings, token: str, group: Sequence[Attempt], *, run_id: str | None) -> Iterator[FeedReport]:
+    """Store what a group brought. Feeds whose lease was lost, or that were deleted or moved meanwhile, write nothing."""
+    with store.begin() as tx:
+        held = tx.schedules.fence(token, [attempt.feed_id for attempt in group])
+        feeds = tx.feeds.many(sorted(held))
+        ours = [a for a in group if a.feed_id in held and _still_wanted(a, feeds[a.feed_id])]
+        decisions = _decide(tx, settings, ours, feeds)
+        _write_items(tx, settings, token, [d for d in decisions if d.news])
+        checks = _publish(tx, settings, [d for d in decisions if d.news])
+        decisions = [replace(d, checks=(*d.checks, *checks.get(d.feed.feed_id, ()))) for d in decisions]
+        _write_state(tx, token, decisions, run_id)
+    decided = {decision.feed.feed_id: decision for decision in decisions}
+    for attempt in group:
+        decision = decided.get(attempt.feed_id)
+        yield _report(decision) if decision else _not_stored(attempt, feeds.get(attempt.feed_id))
+
+
+def commit_replay(
+    store: Store, settings: Settings, token: str, claim: Claim, attempts: Sequence[tuple[str, Attempt]], *, now: datetime
+) -> FeedReport:
+    """Store again what stored responses say, oldest first. Schedule and statistics stay: nothing was fetched."""
+    feed = claim.feed
+    found: dict[str, Item] = {}
+    latest: ParsedFeed | None = None
+    with store.begin() as tx:
+        if feed.feed_id not in tx.schedules.fence(token, [feed.feed_id]):
+            return not_refreshed(feed, "its lease was lost to another run")
+        for fetch_id, attempt in attempts:
+            if attempt.parsed is None:
+                continue
+            latest = attempt.parsed
+            changes = compare(allowed_entries(feed, latest.entries), {})
+            _store_items(tx, settings, feed, fetch_id, attempt.result.fetched_at, changes.new)
+            found |= {item.item_hash: item for item in changes.new}
+        if latest is None and not tx.articles.editions([feed.feed_id]):
+            return not_refreshed(feed, "no response of this feed is stored yet, so there is nothing to replay")
+        _publish_feeds(tx, settings, [(feed, latest)], now)
+    return FeedReport(
+        feed.feed_id,
+        feed.url,
+        Outcome.SUCCESS,
+        found=len(found),
+        fetched_at=now,
+        next_run_at=claim.schedule.next_run_at,
+        next_run_reason=claim.schedule.next_run_reason,
+        interval_seconds=claim.schedule.interval_seconds,
+        articles_per_hour=claim.stats.articles_per_hour,
+        news=True,
+        data_version=attempts[-1][1].body_sha256 if attempts else claim.schedule.body_sha256,
+        titles=_titles(found.values()),
+        replayed=True,
+    )
+
+
+def _still_wanted(attempt: Attempt, feed: Feed) -> bool:
+    return feed.deleted_at is None and feed.url == attempt.claim.feed.url
+
+
+def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], feeds: Mapping[str, Feed]) -> list[Decision]:
+    """Compare every document with what is stored, and decide what follows."""
+    reading = [a.feed_id for a in attempts if a.parsed is not None]
+    known = tx.items.known(reading) if reading else {}
+    editions = tx.articles.editions(reading) if reading else {}
+    compared = {
+        a.feed_id: compare(allowed_entries(feeds[a.feed_id], a.parsed.entries), known.get(a.feed_id, {})) for a in attempts if a.parsed
+    }
+    # Items that were stored and pruned long ago are not new, though no row of them is left.
+    pruned = tx.articles.remembered(item_key(feed_id, item.item_hash) for feed_id, changes in compared.items() for item in changes.new)
+    policy = Policy.of(settings)
+    return [
+        decide(
+            a,
+            feeds[a.feed_id],
+            without_old_news(a.feed_id, compared.get(a.feed_id, Changes()), pruned),
+            stored_before=len(known.get(a.feed_id, {})),
+            first=a.feed_id not in editions,
+            policy=policy,
+        )
+        for a in attempts
+    ]
+
+
+def _write_items(tx: Transaction, settings: Settings, token: str, news: Sequence[Decision]) -> None:
+    """Raw responses and their items, new and changed; what is merely still there is only marked as seen."""
+    tx.items.save_bodies((_fetch_id(token, d), d.attempt.body_sha256 or "", d.attempt.result) for d in news)
+    tx.items.touch((d.feed.feed_id, item.item_hash, d.attempt.result.fetched_at) for d in news for item in d.changes.known)
+    stories = _Stories(tx, settings)
+    for decision in news:
+        items = (*decision.changes.new, *decision.changes.changed)
+        stories.add(decision.feed, _fetch_id(token, decision), decision.attempt.result.fetched_at, items)
+    stories.save()
+
+
+def _store_items(tx: Transaction, settings: Settings, feed: Feed, fetch_id: str, fetched_at: datetime, items: Sequence[Item]) -> None:
+    stories = _Stories(tx, settings)
+    stories.add(feed, fetch_id, fetched_at, items)
+    stories.save()
+
+
+class _Stories:
+    """Items on their way to `raw_items`, `deduped_articles`, `article_sources` and `dedup_cache`, written in bulk at the end."""
+
+    def __init__(self, tx: Transaction, settings: Settings) -> None:
+        self._tx = tx
+        self._memory = timedelta(days=settings.article_retention_days + settings.dedup_retention_days)
+        self._batch: list[tuple[Feed, str, datetime, Item]] = []
+
+    def add(self, feed: Feed, fetch_id: str, fetched_at: datetime, items: Sequence[Item]) -> None:
+        self._batch.extend((feed, fetch_id, fetched_at, item) for item in items)
+
+    def save(self) -> None:
+        if not self._batch:
+            return
+        keys = [key for feed, _, _, item in self._batch for key in (item_key(feed.feed_id, item.item_hash), *story_keys(item))]
+        remembered = self._tx.articles.remembered(keys)
+        placed = [(feed, at, place(feed.feed_id, [item], remembered)[0]) for feed, _, at, item in self._batch]
+        self._tx.items.save((feed.feed_id, fetch_id, at, item) for feed, fetch_id, at, item in self._batch)
+        self._tx.articles.save(_article(feed, at, story) for feed, at, story in placed)
+        self._tx.articles.save_sources((story.article_id, feed.feed_id, story.item.item_hash) for feed, _, story in placed)
+        self._tx.articles.remember(
+            Memory(key, feed.feed_id, story.article_id, at, at + self._memory) for feed, at, story in placed for key in story.keys
+        )
+
+
+def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
+    entry = story.item.entry
+    return to_article(
+        story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content), fetched_at=fetched_at
+    )
+
+
+def _publish(tx: Transaction, settings: Settings, news: Sequence[Decision]) -> dict[str, list[CheckResult]]:
+    return _publish_feeds(tx, settings, [(d.feed, d.attempt.parsed) for d in news], max((d.attempt.result.fetched_at for d in news), default=None))
+
+
+def _publish_feeds(
+    tx: Transaction, settings: Settings, feeds: Sequence[tuple[Feed, ParsedFeed | None]], now: datetime | None
+) -> dict[str, list[CheckResult]]:
+    """Render the XML of these feeds from their stored articles. A document that says the same as before stays as it is."""
+    if not feeds or now is None:
+        return {}
+    built_at = now.replace(microsecond=0)
+    feed_ids = [feed.feed_id for feed, _ in feeds]
+    latest = tx.articles.latest(feed_ids, items=settings.feed_xml_items)
+    editions = tx.articles.editions(feed_ids)
+    rows, checks = [], {}
+    for feed, parsed in feeds:
+        items = latest.get(feed.feed_id, [])
+        before = editions.get(feed.feed_id)
+
+        def rendered(at: datetime, feed: Feed = feed, parsed: ParsedFeed | None = parsed, items: Any = items) -> Rendered:
+            return render_rss(
+                title=(parsed and parsed.title) or feed.source_name,
+                link=(parsed and parsed.link) or feed.url,
+                description=parsed.description if parsed else "",
+                language=parsed.language if parsed else None,
+                self_url=f"{settings.site_url}/rss/{feed.feed_id}",
+                built_at=at,
+                items=items,
+            )
+
+        document = rendered(before.updated_at) if before else rendered(built_at)
+        if before is None or document.etag != before.etag:
+            document = rendered(built_at)
+            refs = [item.article_id for item in items]
+            created_at = before.created_at if before else built_at
+            rows.append(CachedFeed(feed.feed_id, document.header, refs, document.xml, document.etag, created_at, built_at))
+        checks[feed.feed_id] = [CheckResult("xml_valid", is_well_formed(document.xml), f"{len(items)} items in the served XML")]
+    tx.articles.save_cached(rows)
+    return checks
+
+
+def _write_state(tx: Transaction, token: str, decisions: Sequence[Decision], run_id: str | None) -> None:
+    """The attempt itself: schedule, statistics, history and events."""
+    tx.articles.save_stats(decision.stats for decision in decisions)
+    tx.items.save_history(_history_row(token, decision, run_id) for decision in decisions)
+    tx.articles.save_events(event for decision in decisions for event in _events(token, decision))
+    tx.schedules.save(
+        [
+            replace(d.schedule, check_states=dict(d.schedule.check_states) | {check.name: check.passed for check in d.checks})
+            for d in decisions
+        ]
+    )
+
+
+def _history_row(token: str, decision: Decision, run_id: str | None) -> dict[str, Any]:
+    result = decision.attempt.result
+    return {
+        "fetch_id": _fetch_id(token, decision),
+        "feed_id": decision.feed.feed_id,
+        "fetch_time": result.fetched_at,
+        "status_code": result.status_code,
+        "outcome": result.outcome.value,
+        "articles_found": decision.attempt.parsed.found if decision.attempt.parsed else 0,
+        "articles_new": len(decision.changes.new),
+        "bytes": result.bytes_received,
+        "duration_ms": result.duration_ms,
+        "error_message": result.reason,
+        "run_id": run_id,
+    }
+
+
+def _events(token: str, decision: Decision) -> Iterator[tuple[str, str, dict[str, Any], datetime]]:
+    """What others may want to hear of, in the same transaction as what happened."""
+    result, before = decision.attempt.result, decision.attempt.claim.schedule
+    about = {"feed_id": decision.feed.feed_id, "url": decision.feed.url}
+    happened: list[tuple[str, dict[str, Any]]] = []
+    if decision.changes.new:
+        happened.append(("articles.new", {"count": len(decision.changes.new), "titles": [t for _, t, _ in _titles(decision.changes.new)]}))
+    if decision.next_run.died and before.next_run_at is not None:
+        happened.append(("feed.dead", {"reason": result.reason}))
+    if result.outcome.ok and before.consecutive_errors:
+        happened.append(("feed.recovered", {"after_errors": before.consecutive_errors}))
+    for kind, payload in happened:
+        yield f"{_fetch_id(token, decision)}/{kind}", kind, about | payload, result.fetched_at
+
+
+def _fetch_id(token: str, decision: Decision) -> str:
+    return f"{token}/{decision.feed.feed_id}"
+
+
+def _report(decision: Decision) -> FeedReport:
+    result, changes = decision.attempt.result, decision.changes
+    before = decision.attempt.claim.schedule.check_states
+    return FeedReport(
+        decision.feed.feed_id,
+        decision.feed.url,
+        result.outcome,
+        result.reason,
+        status_code=result.status_code,
+        found=decision.attempt.parsed.found if decision.attempt.parsed else 0,
+        new=len(changes.new),
+        changed=len(changes.changed),
+        bytes_received=result.bytes_received,
+        duration_ms=result.duration_ms,
+        fetched_at=result.fetched_at,
+        next_run_at=decision.next_run.at,
+        next_run_reason=decision.next_run.reason,
+        interval_seconds=decision.next_run.interval_seconds,
+        articles_per_hour=decision.stats.articles_per_hour,
+        news=decision.news,
+        data_version=decision.attempt.body_sha256 or decision.schedule.body_sha256,
+        titles=_titles((*changes.new, *changes.changed)),
+        checks=tuple(check for check in decision.checks if health.verdict_changed(check, before)),
+    )
+
+
+def _not_stored(attempt: Attempt, feed: Feed | None) -> FeedReport:
+    if feed is None:
+        reason = "its lease was lost to another run, which will report"
+    elif feed.deleted_at is not None:
+        reason = "it was deleted while it was being fetched"
+    else:
+        reason = "its URL was changed while it was being fetched"
+    return replace(not_refreshed(attempt.claim.feed, reason), status_code=attempt.result.status_code, fetched_at=attempt.result.fetched_at)
+
+
+def not_refreshed(feed: Feed, reason: str) -> FeedReport:
+    """The report of a feed of which nothing was stored."""
+    return FeedReport(feed.feed_id, feed.url, Outcome.TEMPORARY_ERROR, f"nothing stored: {reason}", stored=False)
+
+
+def _titles(items: Iterable[Item]) -> tuple[tuple[datetime | None, str, str | None], ...]:
+    first = list(items)[:_TITLES]
+    return tuple((item.entry.published_at, plain_text(item.entry.title) or "Untitled", item.entry.url) for item in first)

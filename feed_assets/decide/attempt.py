@@ -1,0 +1,86 @@
+"""What one attempt makes of a feed: its next state, statistics, next run and health. Pure: the past and the result in, the future out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from feed_assets.decide import cadence, health, velocity
+from feed_assets.model import Changes, CheckResult, Claim, Feed, FetchResult, NextRun, Outcome, ParsedFeed, Schedule, Stats
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """A fetch result, read: `parsed` is there when a body came that differs from the last one."""
+
+    claim: Claim
+    result: FetchResult
+    parsed: ParsedFeed | None = None
+    body_sha256: str | None = None
+
+    @property
+    def feed_id(self) -> str:
+        return self.claim.feed.feed_id
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to write about an attempt, apart from the items themselves."""
+
+    attempt: Attempt
+    feed: Feed
+    changes: Changes
+    news: bool
+    schedule: Schedule
+    stats: Stats
+    next_run: NextRun
+    checks: tuple[CheckResult, ...]
+    stored_before: int = 0
+
+
+def decide(
+    attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int, first: bool, policy: cadence.Policy
+) -> Decision:
+    """Judge an attempt by what the feed is now (`feed`), which may differ from what was claimed."""
+    result, before = attempt.result, attempt.claim.schedule
+    news = attempt.parsed is not None and (changes.any or first)
+    stats = _statistics(attempt, changes)
+    next_run = cadence.next_run(feed, result, stats, before.consecutive_errors, policy)
+    checks = [health.reachable(result)]
+    if attempt.parsed is not None and news:
+        checks += health.document_checks(attempt.parsed, changes, stored_before, result.fetched_at)
+    return Decision(attempt, feed, changes, news, _schedule(attempt, next_run), stats, next_run, tuple(checks), stored_before)
+
+
+def _statistics(attempt: Attempt, changes: Changes) -> Stats:
+    result, stats = attempt.result, attempt.claim.stats
+    if not result.outcome.ok:
+        return velocity.missed(stats, now=result.fetched_at)
+    if attempt.parsed is not None:
+        stats = replace(stats, feed_hints=attempt.parsed.hints)
+    published = [item.entry.published_at or result.fetched_at for item in changes.new]
+    return velocity.learn(stats, published, now=result.fetched_at, new=len(changes.new))
+
+
+def _schedule(attempt: Attempt, next_run: NextRun) -> Schedule:
+    result, before = attempt.result, attempt.claim.schedule
+    after = replace(
+        before,
+        next_run_at=next_run.at,
+        interval_seconds=next_run.interval_seconds,
+        next_run_reason=next_run.reason,
+        consecutive_errors=next_run.consecutive_errors,
+        last_fetched_at=result.fetched_at,
+        last_status=result.outcome.last_status,
+        last_error=None if result.outcome.ok else result.reason,
+    )
+    if not result.outcome.ok:
+        return after
+    after = replace(after, last_success_at=result.fetched_at)
+    etag, last_modified = _header(result, "etag"), _header(result, "last-modified")
+    if result.outcome is Outcome.NOT_MODIFIED:
+        return replace(after, etag=etag or before.etag, last_modified=last_modified or before.last_modified)
+    return replace(after, etag=etag, last_modified=last_modified, body_sha256=attempt.body_sha256)
+
+
+def _header(result: FetchResult, name: str) -> str | None:
+    return next((value for key, value in result.headers.items() if key.lower() == name and value), None)

@@ -1,0 +1,21 @@
+"""All definitions put together."""
+
+from __future__ import annotations
+
+import dagster as dg
+
+from feed_assets.defs.assets import refresh_assets
+from feed_assets.defs.housekeeping import housekeeping, housekeeping_schedule
+from feed_assets.defs.jobs import refresh_feeds
+from feed_assets.defs.resources import Pipeline
+from feed_assets.defs.sensors import due_feeds_sensor
+
+
+def build_definitions(pipeline: Pipeline | None = None) -> dg.Definitions:
+    return dg.Definitions(
+        assets=[refresh_assets],
+        jobs=[refresh_feeds, housekeeping],
+        sensors=[due_feeds_sensor],
+        schedules=[housekeeping_schedule],
+        resources={"pipeline": pipeline or Pipeline()},
+    )

@@ -1,0 +1,24 @@
+"""The job that sensor, backfills and the command line run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import dagster as dg
+
+from feed_assets.defs.assets import refresh_assets
+
+BATCH_TAG = "feed_assets/batch"
+FEEDS_TAG = "feed_assets/feeds"
+
+refresh_feeds = dg.define_asset_job(
+    "refresh_feeds",
+    selection=dg.AssetSelection.assets(refresh_assets),
+    description="Refresh feeds: a batch claimed by the sensor, or the partitions it is launched for.",
+    executor_def=dg.in_process_executor,
+)
+
+
+def batch_config(*, batch_id: str = "", feed_ids: Sequence[str] = (), replay: bool = False) -> dict[str, Any]:
+    return {"ops": {"refresh": {"config": {"batch_id": batch_id, "feed_ids": list(feed_ids), "replay": replay}}}}

@@ -1,0 +1,32 @@
+"""The resource that runs use: settings and store, opened when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from feed_assets.model import FeedReport
+from feed_assets.settings import Settings, settings
+from feed_assets.store import Store, open_store
+
+
+class Pipeline:
+    """Plain on purpose: Dagster shows the configuration of its own kind of resources, and a database URL has a password."""
+
+    def __init__(self, configured: Settings | None = None, on_report: Callable[[FeedReport], None] | None = None) -> None:
+        self._configured = configured
+        self._on_report = on_report
+
+    @cached_property
+    def settings(self) -> Settings:
+        return self._configured or settings()
+
+    @cached_property
+    def store(self) -> Store:
+        return open_store(self.settings.store_url)
+
+    def reported(self, report: FeedReport) -> FeedReport:
+        """Let whoever started the run see how it goes: the progress bar of `feed-assets refresh`."""
+        if self._on_report is not None:
+            self._on_report(report)
+        return report

@@ -1,0 +1,100 @@
+"""Demo feeds as documents: RSS 2.0, Atom, RDF (RSS 1.0) and JSON Feed."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import format_datetime
+from xml.sax.saxutils import escape
+
+from feed_assets.demo.feeds import DemoFeed
+
+CONTENT_TYPES = {
+    "rss": "application/rss+xml; charset=utf-8",
+    "atom": "application/atom+xml; charset=utf-8",
+    "rdf": "application/rdf+xml; charset=utf-8",
+    "json": "application/feed+json; charset=utf-8",
+}
+
+_WHO = "The council,A young engineer,The harbour master,Volunteers,The orchestra,A retired teacher,The ferry line,Two sisters,The night bus".split(",")
+_DOES = "opens,repairs,celebrates,maps,rescues,redesigns,counts,plants,photographs,explains,postpones,paints".split(",")
+_WHAT = "the old lighthouse,a forgotten archive,the river bridge,a hundred trees,the winter market,a tiny museum,the tram depot".split(",")
+_WHERE = "at dawn,after the storm,by the canal,on the hill,for the tenth time,without a permit,before lunch,in record time".split(",")
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    guid: str
+    link: str
+    title: str
+    html: str
+    published_at: datetime
+
+
+def stories(feed: DemoFeed, base: str, now: datetime) -> list[Story]:
+    """The stories in the feed at this moment; the same number is always the same story."""
+    found = []
+    for number, published_at in feed.stories(now):
+        chance = random.Random(f"{feed.wire or feed.name}-{number}")
+        words = (chance.choice(_WHO), chance.choice(_DOES), chance.choice(_WHAT), chance.choice(_WHERE))
+        title = " ".join(words)
+        path = f"{feed.wire or feed.name}/{number}"
+        link = f"{base}/stories/{path}" + (f"?utm_source={feed.name}" if feed.wire else "")
+        html = f"<p>{title}. <em>Story {number}</em> of our make-believe correspondents.</p><p><a href='/stories/{path}'>Read on</a></p>"
+        found.append(Story(f"tag:demo,2026:{feed.name}/{number}", link, title, html, published_at))
+    return found
+
+
+def render(feed: DemoFeed, base: str, now: datetime) -> bytes:
+    write = {"rss": _rss, "atom": _atom, "rdf": _rdf, "json": _json}[feed.format]
+    return write(feed, base, stories(feed, base, now)).encode()
+
+
+def _rss(feed: DemoFeed, base: str, items: list[Story]) -> str:
+    entries = "".join(
+        f'<item><title>{escape(s.title)}</title><link>{escape(s.link)}</link><guid isPermaLink="false">{s.guid}</guid>'
+        f"<pubDate>{format_datetime(s.published_at)}</pubDate><description>{escape(s.html)}</description></item>\n"
+        for s in items
+    )
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?>\n<rss version="2.0"><channel><title>{escape(feed.title)}</title>'
+        f"<link>{base}/</link><description>{escape(feed.title)}, a demo feed</description>\n{entries}</channel></rss>"
+    )
+
+
+def _atom(feed: DemoFeed, base: str, items: list[Story]) -> str:
+    entries = "".join(
+        f'<entry><title>{escape(s.title)}</title><link href="{escape(s.link)}"/><id>{s.guid}</id>'
+        f'<updated>{s.published_at.isoformat()}</updated><content type="html">{escape(s.html)}</content></entry>\n'
+        for s in items
+    )
+    return (
+        f'<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom"><title>{escape(feed.title)}</title>'
+        f'<id>tag:demo,2026:{feed.name}</id><link href="{base}/"/><updated>{items[0].published_at.isoformat()}</updated>\n{entries}</feed>'
+    )
+
+
+def _rdf(feed: DemoFeed, base: str, items: list[Story]) -> str:
+    places = "".join(f'<rdf:li rdf:resource="{escape(s.link)}"/>' for s in items)
+    entries = "".join(
+        f'<item rdf:about="{escape(s.link)}"><title>{escape(s.title)}</title><link>{escape(s.link)}</link>'
+        f"<dc:date>{s.published_at.isoformat()}</dc:date><description>{escape(s.html)}</description></item>\n"
+        for s in items
+    )
+    return (
+        '<?xml version="1.0" encoding="utf-8"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
+        'xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/">'
+        f'<channel rdf:about="{base}/"><title>{escape(feed.title)}</title><link>{base}/</link><description>{escape(feed.title)}</description>'
+        f"<items><rdf:Seq>{places}</rdf:Seq></items></channel>\n{entries}</rdf:RDF>"
+    )
+
+
+def _json(feed: DemoFeed, base: str, items: list[Story]) -> str:
+    entries = [
+        {"id": s.guid, "url": s.link, "title": s.title, "content_html": s.html, "date_published": s.published_at.isoformat()} for s in items
+    ]
+    return json.dumps(
+        {"version": "https://jsonfeed.org/version/1.1", "title": feed.title, "home_page_url": f"{base}/", "items": entries}, indent=1
+    )

@@ -1,0 +1,290 @@
+"""The vocabulary: one frozen dataclass per stage of a feed's way, and nothing that acts.
+
+feeds row -> Claim -> FetchResult -> ParsedFeed -> Decision -> FeedReport
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Any
+
+
+class Outcome(StrEnum):
+    """How one attempt at a feed ended."""
+
+    SUCCESS = "success"
+    NOT_MODIFIED = "not_modified"
+    TEMPORARY_ERROR = "temporary_error"
+    PERMANENT_ERROR = "permanent_error"
+    UNAUTHORIZED = "unauthorized"
+
+    @property
+    def ok(self) -> bool:
+        return self in (Outcome.SUCCESS, Outcome.NOT_MODIFIED)
+
+    @property
+    def last_status(self) -> str:
+        """The value of `feed_schedules.last_status`: a 304 is a success."""
+        return Outcome.SUCCESS.value if self.ok else self.value
+
+
+class ErrorPolicy(StrEnum):
+    BACKOFF = "backoff"
+    ONE_STRIKE = "one_strike"
+
+
+class FetchStatus(StrEnum):
+    IDLE = "idle"
+    QUEUED = "queued"
+    FETCHING = "fetching"
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """A row of `feeds`: what the user wants."""
+
+    feed_id: str
+    url: str
+    source_name: str
+    root_domain: str | None = None
+    enabled: bool = True
+    polling: bool = True
+    refresh_interval_minutes: int | None = None
+    priority: int = 0
+    feed_group: str | None = None
+    enforce_feed_domain: bool = False
+    error_policy: str = ErrorPolicy.BACKOFF.value
+    created_at: datetime | None = None
+    updated_at: datetime | None = None
+    deleted_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """A row of `feed_schedules`: where the feed stands."""
+
+    feed_id: str
+    fetch_status: str = FetchStatus.IDLE.value
+    next_run_at: datetime | None = None
+    queued_at: datetime | None = None
+    fetch_started_at: datetime | None = None
+    locked_until: datetime | None = None
+    lease_token: str | None = None
+    last_fetched_at: datetime | None = None
+    last_success_at: datetime | None = None
+    last_status: str | None = None
+    last_error: str | None = None
+    consecutive_errors: int = 0
+    etag: str | None = None
+    last_modified: str | None = None
+    body_sha256: str | None = None
+    interval_seconds: int | None = None
+    next_run_reason: str | None = None
+    check_states: Mapping[str, bool] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """What a publisher says about how often to come, from HTTP headers and from the feed itself."""
+
+    max_age_seconds: int | None = None
+    ttl_minutes: int | None = None
+    update_period_seconds: int | None = None
+    skip_hours: tuple[int, ...] = ()
+    skip_days: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """A row of `feed_stats`: what was learned about the feed's pace.
+
+    `observed_articles` over `observed_hours`, both forgetting with time, give the velocity.
+    """
+
+    feed_id: str
+    articles_per_hour: float = 0.0
+    hourly_distribution: tuple[float, ...] = (0.0,) * 24
+    current_hour_multiplier: float = 1.0
+    avg_articles_per_fetch: float = 0.0
+    total_articles_fetched: int = 0
+    last_fetch_time: datetime | None = None
+    last_successful_fetch: datetime | None = None
+    observed_articles: float = 0.0
+    observed_hours: float = 0.0
+    newest_item_at: datetime | None = None
+    feed_hints: Hints = Hints()
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A feed that this worker holds the lease of, with everything a refresh needs to know."""
+
+    feed: Feed
+    schedule: Schedule
+    stats: Stats
+
+
+@dataclass(frozen=True, slots=True)
+class FetchRequest:
+    feed_id: str
+    url: str
+    etag: str | None = None
+    last_modified: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FetchResult:
+    """One HTTP exchange, judged. `body` is there only for a success."""
+
+    feed_id: str
+    url: str
+    fetched_at: datetime
+    outcome: Outcome
+    reason: str | None = None
+    status_code: int | None = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+    body: bytes | None = None
+    bytes_received: int = 0
+    duration_ms: int = 0
+    retry_after: timedelta | None = None
+    max_age_seconds: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    url: str
+    type: str | None = None
+    length: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One entry of a document as the publisher wrote it; HTML is not yet sanitized."""
+
+    guid: str | None = None
+    url: str | None = None
+    title: str = ""
+    author: str | None = None
+    published_at: datetime | None = None
+    updated_at: datetime | None = None
+    content: str = ""
+    categories: tuple[str, ...] = ()
+    enclosures: tuple[Enclosure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedFeed:
+    """A document that is a feed."""
+
+    format: str
+    title: str
+    link: str | None
+    description: str
+    language: str | None
+    entries: tuple[Entry, ...]
+    hints: Hints = Hints()
+    found: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """An entry with its identity inside the feed, and a fingerprint of what it says."""
+
+    item_hash: str
+    content_hash: str
+    entry: Entry
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What a document brings compared with what is stored."""
+
+    new: tuple[Item, ...] = ()
+    changed: tuple[Item, ...] = ()
+    known: tuple[Item, ...] = ()
+    repeated_ids: int = 0
+
+    @property
+    def any(self) -> bool:
+        return bool(self.new or self.changed)
+
+
+@dataclass(frozen=True, slots=True)
+class Article:
+    """A row of `deduped_articles`: one story, however many feeds carry it."""
+
+    article_id: str
+    url: str | None
+    canonical_url: str | None
+    headline: str
+    source: str
+    feed_id: str
+    published_at: datetime
+    content: str
+    fetched_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedItem:
+    """What one `<item>` of the served XML is made of."""
+
+    feed_id: str
+    article_id: str
+    guid: str | None
+    url: str | None
+    headline: str
+    author: str | None
+    published_at: datetime
+    content: str
+    extra: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NextRun:
+    """When to come back, and why. `at` is None for a feed that is paused or dead."""
+
+    at: datetime | None
+    interval_seconds: int | None
+    reason: str
+    consecutive_errors: int = 0
+    died: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """The verdict of one per-feed check (the names are the Dagster asset checks)."""
+
+    name: str
+    passed: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FeedReport:
+    """What became of one feed in a refresh: the last stage, for Dagster, the terminal and logs."""
+
+    feed_id: str
+    url: str
+    outcome: Outcome
+    reason: str | None = None
+    status_code: int | None = None
+    found: int = 0
+    new: int = 0
+    changed: int = 0
+    bytes_received: int = 0
+    duration_ms: int = 0
+    fetched_at: datetime | None = None
+    next_run_at: datetime | None = None
+    next_run_reason: str | None = None
+    interval_seconds: int | None = None
+    articles_per_hour: float = 0.0
+    news: bool = False
+    stored: bool = True
+    data_version: str | None = None
+    titles: Sequence[tuple[datetime | None, str, str | None]] = ()
+    checks: Sequence[CheckResult] = ()
+    replayed: bool = False

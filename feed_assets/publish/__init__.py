@@ -1,0 +1,5 @@
+"""Publishing: the RSS 2.0 document served for a feed. Knows neither where items come from nor where the text goes."""
+
+from feed_assets.publish.rss import Rendered, is_well_formed, render_rss
+
+__all__ = ["Rendered", "is_well_formed", "render_rss"]

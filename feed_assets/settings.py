@@ -1,0 +1,204 @@
+"""The only module that reads the environment.
+
+Settings are environment variables with the prefix FEED_ASSETS_, or lines of a `.env` file in the working directory.
+A name that is not a setting is an error, so that a typing mistake never goes unnoticed.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, Self
+from urllib.parse import urlsplit, urlunsplit
+
+from dotenv import dotenv_values
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from feed_assets import __version__
+from feed_assets.errors import SettingsError
+
+PREFIX = "FEED_ASSETS_"
+REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
+
+# Variables with our prefix that belong to the test suite and the demo, not to the running system.
+OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
+
+PROFILES: Mapping[str, tuple[float, float]] = {"news": (1, 15), "polite": (15, 24 * 60)}
+
+
+class Settings(BaseModel):
+    """Everything a user can set; the descriptions are what `feed-assets config` and docs/settings.md show."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    home: Path = Field(Path(".feed_assets"), description="Where the embedded database, Dagster's home and logs live.")
+    database_url: str = Field(
+        "", description="`duckdb:///path/to/file.duckdb` or `postgresql://user:password@host/name`. Default: feeds.duckdb in HOME."
+    )
+    dagster_database_url: str = Field(
+        "", description="A `postgresql://` URL for Dagster's own runs and events; empty keeps them in SQLite files in HOME."
+    )
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
+    log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for programs.")
+
+    sensor_interval_seconds: int = Field(15, ge=1, le=3600, description="How often the sensor looks for due feeds.")
+    batch_size: int = Field(
+        200, ge=1, le=10_000, description="Feeds per Dagster run. 1 gives every feed a run of its own, with its partition key."
+    )
+    max_batches_in_flight: int = Field(2, ge=1, le=1000, description="The sensor claims no more batches than this at a time.")
+    fetch_workers: int = Field(20, ge=1, le=500, description="Threads that fetch, per run.")
+    lease_seconds: int = Field(600, ge=10, le=86_400, description="A claimed feed becomes due again after this, should its worker die.")
+
+    domain_delay_seconds: float = Field(3, ge=0, le=3600, description="Rest between two requests to one host.")
+    request_timeout_seconds: float = Field(30, gt=0, le=600, description="Longest wait for a connection or for the next bytes.")
+    job_timeout_seconds: float = Field(45, gt=0, le=3600, description="Longest time for one feed, redirects and body included.")
+    max_body_mb: float = Field(2, gt=0, le=512, description="Largest body, after decompression.")
+    max_redirects: int = Field(10, ge=0, le=50, description="Redirects followed per fetch.")
+    allow_private_networks: bool = Field(
+        False, description="Whether feeds may live on loopback, private and link-local addresses. For intranets and the demo."
+    )
+    user_agent: str = Field(f"feed_assets/{__version__} (+{REPOSITORY_URL})", description="How we introduce ourselves to publishers.")
+
+    profile: Literal["news", "polite"] = Field("news", description="`news` polls every 1-15 minutes, `polite` every 15 minutes to 24 hours.")
+    min_interval_minutes: float = Field(1, ge=1, le=10_080, description="Shortest adaptive interval. Default: the profile's.")
+    max_interval_minutes: float = Field(
+        15, ge=1, le=10_080, description="Longest adaptive interval; publisher hints and dormancy may go past it. Default: the profile's."
+    )
+    target_articles_per_fetch: float = Field(5, gt=0, le=1000, description="New articles an adaptive poll waits for; lower polls more often.")
+    hint_max_minutes: float = Field(1440, ge=0, le=10_080, description="A publisher's hint slows us down by no more than this.")
+    max_consecutive_errors: int = Field(10, ge=1, le=1000, description="Temporary errors in a row after which a feed is dead.")
+    backoff_max_minutes: float = Field(60, ge=1, le=10_080, description="Longest pause between tries of a failing feed.")
+
+    max_articles_per_feed: int = Field(100, ge=1, le=100_000, description="Entries read per fetch, newest first.")
+    feed_xml_items: int = Field(50, ge=1, le=1000, description="Items in the XML served for a feed.")
+    dedup_retention_days: int = Field(7, ge=0, le=3650, description="Days for which a pruned article is still remembered as seen.")
+    raw_retention_days: int = Field(7, ge=0, le=3650, description="Days for which raw responses are kept for replay.")
+    article_retention_days: int = Field(365, ge=1, le=36_500, description="Days for which articles are kept.")
+    history_retention_days: int = Field(30, ge=1, le=3650, description="Days for which fetch attempts are kept.")
+    dagster_retention_days: int = Field(30, ge=1, le=3650, description="Days for which finished Dagster runs are kept.")
+
+    analyzer: Literal["none", "mock", "openai"] = Field("none", description="What analyses articles.")
+    api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")
+    api_port: int = Field(8080, ge=0, le=65_535, description="Port the HTTP API listens on.")
+    public_url: str = Field("", description="How others reach the HTTP API; used in links. Default: http://API_HOST:API_PORT.")
+
+    @field_validator("log_level", mode="before")
+    @classmethod
+    def _upper(cls, value: Any) -> Any:
+        return value.upper() if isinstance(value, str) else value
+
+    @field_validator("user_agent")
+    @classmethod
+    def _one_line(cls, value: str) -> str:
+        if not value.strip() or not value.isprintable() or not value.isascii():
+            raise ValueError("must be one line of plain ASCII")
+        return value.strip()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _profile_sets_the_clamp(cls, values: dict[str, Any]) -> dict[str, Any]:
+        shortest, longest = PROFILES.get(str(values.get("profile", "news")), PROFILES["news"])
+        values.setdefault("min_interval_minutes", shortest)
+        values.setdefault("max_interval_minutes", longest)
+        return values
+
+    @model_validator(mode="after")
+    def _make_sense_together(self) -> Self:
+        if self.min_interval_minutes > self.max_interval_minutes:
+            raise ValueError("MIN_INTERVAL_MINUTES is larger than MAX_INTERVAL_MINUTES")
+        scheme = urlsplit(self.store_url).scheme
+        if scheme not in ("duckdb", "postgresql", "postgres"):
+            raise ValueError("DATABASE_URL must start with duckdb:/// or postgresql://")
+        if self.dagster_database_url and urlsplit(self.dagster_database_url).scheme not in ("postgresql", "postgres"):
+            raise ValueError("DAGSTER_DATABASE_URL must start with postgresql://")
+        return self
+
+    @property
+    def store_url(self) -> str:
+        return self.database_url or f"duckdb:///{self.home.absolute() / 'feeds.duckdb'}"
+
+    @property
+    def site_url(self) -> str:
+        return self.public_url.rstrip("/") or f"http://{self.api_host}:{self.api_port}"
+
+    @property
+    def max_body_bytes(self) -> int:
+        return int(self.max_body_mb * 1024 * 1024)
+
+
+def load_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> Settings:
+    """Read the settings, or say in one line what is wrong with them."""
+    values, _ = _collect(os.environ if environ is None else environ, dotenv)
+    try:
+        return Settings.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = PREFIX + str(first["loc"][0]).upper() if first["loc"] else "settings"
+        raise SettingsError(f"{name}: {_plain(first)}") from None
+
+
+def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> list[dict[str, Any]]:
+    """Every setting with its value in force, where that came from, and what it does. Secrets are masked."""
+    settings = load_settings(environ, dotenv)
+    _, sources = _collect(os.environ if environ is None else environ, dotenv)
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = settings.store_url if name == "database_url" else getattr(settings, name)
+        source = sources.get(name, "default")
+        if name in ("min_interval_minutes", "max_interval_minutes") and source == "default":
+            source = f"profile {settings.profile}"
+        if name.endswith("_url"):
+            value = mask_password(value)
+        value = str(value) if isinstance(value, Path) else value
+        rows.append({"setting": name.upper(), "value": value, "source": source, "description": field.description})
+    return rows
+
+
+def mask_password(url: str) -> str:
+    """The URL without its password, for logs, terminals and the Dagster UI."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    userinfo, _, address = parts.netloc.rpartition("@")
+    return urlunsplit(parts._replace(netloc=f"{userinfo.split(':', 1)[0]}:***@{address}"))
+
+
+@lru_cache(maxsize=1)
+def settings() -> Settings:
+    """The settings of this process, read once."""
+    return load_settings()
+
+
+def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings by field name, and where each came from: the environment wins over `.env`."""
+    from_file = {k: v or "" for k, v in dotenv_values(dotenv).items()} if dotenv and dotenv.is_file() else {}
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    for source, variables in ((str(dotenv), from_file), ("environment", environ)):
+        for variable, value in variables.items():
+            if not variable.startswith(PREFIX):
+                continue
+            name = variable.removeprefix(PREFIX)
+            if name in OTHER_VARIABLES:
+                continue
+            if name.lower() not in Settings.model_fields or name != name.upper():
+                raise SettingsError(f"unknown setting {variable} (from {source}){_did_you_mean(name)}; `feed-assets config` lists them all")
+            if value.strip() == "":  # set but empty: as if it were not set
+                continue
+            values[name.lower()] = value.strip()
+            sources[name.lower()] = source
+    return values, sources
+
+
+def _did_you_mean(name: str) -> str:
+    close = difflib.get_close_matches(name.upper(), [field.upper() for field in Settings.model_fields], n=1)
+    return f"; did you mean {PREFIX}{close[0]}?" if close else ""
+
+
+def _plain(error: Any) -> str:
+    message = str(error["msg"]).removeprefix("Value error, ")
+    given = error.get("input")
+    return f"{message} (it is {given!r})" if isinstance(given, str | int | float) else message

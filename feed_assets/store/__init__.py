@@ -1,0 +1,88 @@
+"""The store: one interface, two engines.
+
+`with store.begin() as tx:` is one transaction; `tx.feeds`, `tx.schedules`, `tx.items`, `tx.articles` are its tables.
+Everything inside the block is committed together or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from feed_assets.errors import SettingsError
+from feed_assets.settings import mask_password
+from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory
+from feed_assets.store.engine import Connection, Engine
+from feed_assets.store.feeds import Feeds
+from feed_assets.store.housekeeping import Housekeeping
+from feed_assets.store.items import Items
+from feed_assets.store.migrations import migrate
+from feed_assets.store.schedules import Queue, Schedules
+
+__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "Store", "Transaction", "open_store"]
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    feeds: Feeds
+    schedules: Schedules
+    items: Items
+    articles: Articles
+    housekeeping: Housekeeping
+
+    @classmethod
+    def over(cls, connection: Connection) -> Transaction:
+        return cls(Feeds(connection), Schedules(connection), Items(connection), Articles(connection), Housekeeping(connection))
+
+
+class Store:
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+
+    @contextmanager
+    def begin(self) -> Iterator[Transaction]:
+        """A transaction that may write."""
+        with self.engine.begin() as connection:
+            yield Transaction.over(connection)
+
+    @contextmanager
+    def read(self) -> Iterator[Transaction]:
+        """A transaction that only looks."""
+        with self.engine.begin(read_only=True) as connection:
+            yield Transaction.over(connection)
+
+    def migrate(self) -> list[str]:
+        return migrate(self.engine)
+
+    def vacuum(self) -> None:
+        self.engine.vacuum()
+
+    def close(self) -> None:
+        self.engine.close()
+
+
+def open_store(url: str) -> Store:
+    """The store behind a DATABASE_URL, with its schema up to date."""
+    store = Store(_engine(url))
+    store.migrate()
+    return store
+
+
+def _engine(url: str) -> Engine:
+    parts = urlsplit(url)
+    if parts.scheme == "duckdb":
+        from feed_assets.store.duckdb import DuckDBEngine
+
+        # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
+        path = unquote(parts.netloc + parts.path) if parts.netloc else unquote(parts.path.removeprefix("/"))
+        if path in ("", "/"):
+            raise SettingsError(f"{url!r} names no file; write duckdb:///path/to/feeds.duckdb")
+        return DuckDBEngine(Path(path))
+    if parts.scheme in ("postgresql", "postgres"):
+        from feed_assets.store.postgres import PostgresEngine
+
+        return PostgresEngine(url)
+    raise SettingsError(f"{mask_password(url)!r} is neither duckdb:///... nor postgresql://...")

@@ -1,0 +1,116 @@
+"""`deduped_articles`, `article_sources`, `dedup_cache`, `feed_stats`, `cached_feeds`, `events`: what is made of the items."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from feed_assets.model import Article, PublishedItem, Stats
+from feed_assets.store.encoding import encode_json
+from feed_assets.store.engine import Connection
+from feed_assets.store.schedules import to_stats
+
+_ARTICLE_COLUMNS = tuple(column.name for column in fields(Article))
+_STATS_COLUMNS = tuple(column.name for column in fields(Stats))
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFeed:
+    """A row of `cached_feeds`: the finished XML and its validators."""
+
+    feed_id: str
+    xml_header: str
+    item_refs: Sequence[str]
+    xml_content: str
+    etag: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Edition:
+    """Which version of a feed's XML is being served."""
+
+    etag: str
+    created_at: datetime
+    updated_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A row of `dedup_cache`: this content belongs to that article, remembered until `expires_at`."""
+
+    content_hash: str
+    feed_id: str
+    article_id: str
+    created_at: datetime
+    expires_at: datetime
+
+
+class Articles:
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def remembered(self, hashes: Iterable[str]) -> dict[str, str]:
+        """content_hash -> article_id of what was seen before, in any feed."""
+        wanted = sorted(set(hashes))
+        return {row["content_hash"]: row["article_id"] for row in self._db.rows("remembered", hashes=wanted)} if wanted else {}
+
+    def remember(self, memories: Iterable[Memory]) -> None:
+        rows = {m.content_hash: (m.content_hash, m.feed_id, m.article_id, m.created_at, m.expires_at) for m in memories}
+        self._db.write("remember", ("content_hash", "feed_id", "article_id", "created_at", "expires_at"), rows.values())
+
+    def save(self, articles: Iterable[Article]) -> None:
+        """Add articles, or update those that the same feed brought before."""
+        rows: dict[str, list[Any]] = {}
+        for article in articles:  # of two feeds that bring the same story at once, the first has it
+            rows.setdefault(article.article_id, [getattr(article, name) for name in _ARTICLE_COLUMNS])
+        self._db.write("save_articles", _ARTICLE_COLUMNS, rows.values())
+
+    def save_sources(self, sources: Iterable[tuple[str, str, str]]) -> None:
+        """Which feeds carried a story: (article_id, feed_id, item_hash)."""
+        rows = {(feed_id, item_hash): (article_id, feed_id, item_hash) for article_id, feed_id, item_hash in sources}
+        self._db.write("save_sources", ("article_id", "feed_id", "item_hash"), rows.values())
+
+    def latest(self, feed_ids: Sequence[str], *, items: int) -> dict[str, list[PublishedItem]]:
+        """The newest `items` of each feed, newest first."""
+        latest: dict[str, list[PublishedItem]] = defaultdict(list)
+        for row in self._db.rows("latest_items", feed_ids=list(feed_ids), items=items):
+            item_hash = row.pop("item_hash")
+            latest[row["feed_id"]].append(PublishedItem(**row | {"guid": row["guid"] or item_hash, "extra": row["extra"] or {}}))
+        return latest
+
+    def save_stats(self, stats: Iterable[Stats]) -> None:
+        self._db.write("save_stats", _STATS_COLUMNS, ([_stats_value(s, name) for name in _STATS_COLUMNS] for s in stats))
+
+    def stats(self, feed_id: str) -> Stats | None:
+        return next(map(to_stats, self._db.rows("get_stats", feed_id=feed_id)), None)
+
+    def save_cached(self, cached: Iterable[CachedFeed]) -> None:
+        self._db.write(
+            "save_cached_feeds",
+            ("feed_id", "xml_header", "item_refs", "xml_content", "etag", "created_at", "updated_at"),
+            ((c.feed_id, c.xml_header, encode_json(c.item_refs), c.xml_content, c.etag, c.created_at, c.updated_at) for c in cached),
+        )
+
+    def cached(self, feed_id: str) -> CachedFeed | None:
+        return next((CachedFeed(**row) for row in self._db.rows("cached_feed", feed_id=feed_id)), None)
+
+    def editions(self, feed_ids: Sequence[str]) -> dict[str, Edition]:
+        """What is served of these feeds now, without the texts; feeds never published are left out."""
+        return {row.pop("feed_id"): Edition(**row) for row in self._db.rows("editions", feed_ids=list(feed_ids))}
+
+    def save_events(self, events: Iterable[tuple[str, str, dict[str, Any], datetime]]) -> None:
+        """The outbox: (event_id, event_type, payload, created_at)."""
+        rows = ((event_id, kind, encode_json(payload), at) for event_id, kind, payload, at in events)
+        self._db.write("save_events", ("event_id", "event_type", "payload", "created_at"), rows)
+
+
+def _stats_value(stats: Stats, name: str) -> Any:
+    value = getattr(stats, name)
+    if name == "hourly_distribution":
+        return encode_json(value)
+    return encode_json(asdict(value)) if name == "feed_hints" else value

@@ -1,0 +1,37 @@
+"""What an engine has to offer. Tables are written once against this; DuckDB and Postgres implement it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+Row = dict[str, Any]
+
+
+class Connection(Protocol):
+    """One open transaction."""
+
+    def rows(self, query: str, /, **parameters: Any) -> list[Row]:
+        """Run a named query and give its rows."""
+
+    def run(self, query: str, /, **parameters: Any) -> None:
+        """Run a named query for its effect."""
+
+    def write(self, query: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        """Stage rows in bulk as `incoming`, run the named query over them, give the number staged."""
+
+    def script(self, text: str) -> None:
+        """Run statements that take no parameters (migrations)."""
+
+
+class Engine(Protocol):
+    name: str
+
+    def begin(self, *, read_only: bool = False) -> AbstractContextManager[Connection]:
+        """A transaction: committed at the end of the block, rolled back by an exception."""
+
+    def vacuum(self) -> None:
+        """Give space back."""
+
+    def close(self) -> None: ...

@@ -1,0 +1,65 @@
+"""The `feeds` table: what the user wants to have polled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from datetime import datetime
+from typing import Any
+
+from feed_assets.model import Feed
+from feed_assets.store.engine import Connection, Row
+
+_COLUMNS = tuple(column.name for column in fields(Feed) if column.name != "deleted_at")
+
+
+class Feeds:
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def get(self, feed_id: str) -> Feed | None:
+        """The feed, deleted or not."""
+        return next(map(to_feed, self._db.rows("get_feed", feed_id=feed_id)), None)
+
+    def many(self, feed_ids: Sequence[str]) -> dict[str, Feed]:
+        return {row["feed_id"]: to_feed(row) for row in self._db.rows("feeds_by_id", feed_ids=list(feed_ids))}
+
+    def at_url(self, url: str) -> list[Feed]:
+        """Feeds with this URL: a live one first, then deleted ones, the last deleted first."""
+        return [to_feed(row) for row in self._db.rows("feeds_at_url", url=url)]
+
+    def live(self) -> list[Feed]:
+        return [to_feed(row) for row in self._db.rows("live_feeds")]
+
+    def live_ids(self) -> list[str]:
+        """In the order they were added, which is the order of the partitions."""
+        return [row["feed_id"] for row in self._db.rows("live_feed_ids")]
+
+    def all_ids(self) -> set[str]:
+        """Deleted ones too: an id is never given to another feed."""
+        return {row["feed_id"] for row in self._db.rows("all_feed_ids")}
+
+    def overview(self, feed_id: str | None = None) -> list[Row]:
+        """Feeds joined with their schedules and statistics, for people and programs that look."""
+        return self._db.rows("overview", feed_id=feed_id)
+
+    def put(self, feeds: Sequence[Feed], *, next_run_at: datetime, reason: str) -> None:
+        """Add feeds, or bring deleted ones back; either way they are due at `next_run_at`."""
+        self._db.write("insert_feeds", _COLUMNS, ([getattr(feed, name) for name in _COLUMNS] for feed in feeds))
+        self._db.write(
+            "insert_schedules", ("feed_id", "next_run_at", "next_run_reason"), ((feed.feed_id, next_run_at, reason) for feed in feeds)
+        )
+
+    def update(self, feed: Feed, *, now: datetime) -> None:
+        values: dict[str, Any] = asdict(feed) | {"updated_at": now}
+        del values["created_at"], values["deleted_at"]
+        self._db.run("update_feed", **values)
+
+    def delete(self, feed_id: str, *, now: datetime) -> None:
+        """Soft: the row, its history and its id stay."""
+        self._db.run("delete_feed", feed_id=feed_id, now=now)
+        self._db.run("unschedule", feed_id=feed_id, reason="deleted")
+
+
+def to_feed(row: Row) -> Feed:
+    return Feed(**{column.name: row[column.name] for column in fields(Feed)})

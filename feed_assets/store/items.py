@@ -1,0 +1,119 @@
+"""`raw_fetches`, `raw_items`, `fetch_history`: what came over the wire, and every attempt at it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from datetime import datetime
+
+from feed_assets.model import FetchResult, Item, Outcome
+from feed_assets.store.encoding import compress, decompress, encode_json
+from feed_assets.store.engine import Connection, Row
+
+_ITEM_COLUMNS = (
+    "feed_id",
+    "item_hash",
+    "guid",
+    "url",
+    "title",
+    "author",
+    "published_at",
+    "content",
+    "raw",
+    "content_hash",
+    "fetch_id",
+    "first_seen_at",
+    "last_seen_at",
+)
+_HISTORY_COLUMNS = (
+    "fetch_id",
+    "feed_id",
+    "fetch_time",
+    "status_code",
+    "outcome",
+    "articles_found",
+    "articles_new",
+    "bytes",
+    "duration_ms",
+    "error_message",
+    "run_id",
+)
+
+
+class Items:
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def known(self, feed_ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """feed_id -> item_hash -> content_hash of every item stored."""
+        known: dict[str, dict[str, str]] = defaultdict(dict)
+        for row in self._db.rows("known_items", feed_ids=list(feed_ids)):
+            known[row["feed_id"]][row["item_hash"]] = row["content_hash"]
+        return known
+
+    def save(self, items: Iterable[tuple[str, str, datetime, Item]]) -> None:
+        """Store new and changed items: (feed_id, fetch_id, seen at, item)."""
+        self._db.write("save_raw_items", _ITEM_COLUMNS, (_item_row(*each) for each in items))
+
+    def touch(self, seen: Iterable[tuple[str, str, datetime]]) -> None:
+        """Known items were seen again: (feed_id, item_hash, seen at)."""
+        self._db.write("touch_raw_items", ("feed_id", "item_hash", "last_seen_at"), seen)
+
+    def save_bodies(self, results: Iterable[tuple[str, str, FetchResult]]) -> None:
+        """Store responses for replay: (fetch_id, body_sha256, result)."""
+        self._db.write(
+            "save_raw_fetches",
+            ("fetch_id", "feed_id", "fetched_at", "status_code", "url", "headers", "body", "body_sha256"),
+            (
+                (fetch_id, r.feed_id, r.fetched_at, r.status_code, r.url, encode_json(dict(r.headers)), compress(r.body or b""), sha256)
+                for fetch_id, sha256, r in results
+            ),
+        )
+
+    def bodies(self, feed_ids: Sequence[str]) -> list[tuple[str, FetchResult]]:
+        """(fetch_id, response as it came) of every stored response, oldest first within a feed."""
+        return [(row["fetch_id"], _to_result(row)) for row in self._db.rows("raw_fetches_of", feed_ids=list(feed_ids))]
+
+    def save_history(self, rows: Iterable[Row]) -> None:
+        self._db.write("save_history", _HISTORY_COLUMNS, ([row[name] for name in _HISTORY_COLUMNS] for row in rows))
+
+    def history(self, feed_id: str, *, rows: int) -> list[Row]:
+        return self._db.rows("feed_history", feed_id=feed_id, rows=rows)
+
+
+def _item_row(feed_id: str, fetch_id: str, seen_at: datetime, item: Item) -> Sequence[object]:
+    entry = item.entry
+    extra = {
+        "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,
+        "categories": list(entry.categories),
+        "enclosures": [asdict(enclosure) for enclosure in entry.enclosures],
+    }
+    raw = encode_json({name: value for name, value in extra.items() if value})
+    return (
+        feed_id,
+        item.item_hash,
+        entry.guid,
+        entry.url,
+        entry.title,
+        entry.author,
+        entry.published_at,
+        entry.content,
+        raw,
+        item.content_hash,
+        fetch_id,
+        seen_at,
+        seen_at,
+    )
+
+
+def _to_result(row: Row) -> FetchResult:
+    return FetchResult(
+        feed_id=row["feed_id"],
+        url=row["url"],
+        fetched_at=row["fetched_at"],
+        outcome=Outcome.SUCCESS,
+        status_code=row["status_code"],
+        headers=row["headers"] or {},
+        body=decompress(row["body"]),
+    )

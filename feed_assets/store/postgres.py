@@ -1,0 +1,116 @@
+"""Postgres: a small pool, COPY for bulk, and row locks where claims meet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from feed_assets.errors import StoreError
+from feed_assets.settings import mask_password
+from feed_assets.store.columns import kind
+from feed_assets.store.engine import Row
+from feed_assets.store.queries import load_queries
+
+_STAGE_TYPES = {
+    "text": "TEXT",
+    "json": "JSONB",
+    "integer": "BIGINT",
+    "float": "DOUBLE PRECISION",
+    "boolean": "BOOLEAN",
+    "time": "TIMESTAMPTZ",
+    "blob": "BYTEA",
+}
+
+
+class PostgresEngine:
+    name = "postgres"
+
+    def __init__(self, url: str, *, patience: float = 30.0) -> None:
+        self.url = url
+        self.patience = patience
+        self._pool: ConnectionPool[psycopg.Connection[dict[str, Any]]] | None = None
+
+    @contextmanager
+    def begin(self, *, read_only: bool = False) -> Iterator[PostgresConnection]:
+        try:
+            with self._open_pool().connection() as raw:
+                if read_only:
+                    raw.execute("SET TRANSACTION READ ONLY")
+                yield PostgresConnection(raw)
+        except PoolTimeout:
+            raise StoreError(f"cannot reach {mask_password(self.url)}: {self._diagnosis()}") from None
+        except psycopg.Error as error:
+            raise StoreError(f"{mask_password(self.url)}: {str(error).strip().splitlines()[0]}") from error
+
+    def vacuum(self) -> None:
+        with psycopg.connect(self.url, autocommit=True) as raw:
+            raw.execute("VACUUM ANALYZE")
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.close()
+            self._pool = None
+
+    def _open_pool(self) -> ConnectionPool[psycopg.Connection[dict[str, Any]]]:
+        if self._pool is None:
+            self._pool = ConnectionPool(
+                self.url,
+                min_size=0,
+                max_size=8,
+                timeout=self.patience,
+                kwargs={"row_factory": dict_row, "options": "-c TimeZone=UTC", "connect_timeout": 10},
+                check=ConnectionPool.check_connection,
+                open=True,
+            )
+        return self._pool
+
+    def _diagnosis(self) -> str:
+        """The pool only says that it waited; one direct try says why."""
+        try:
+            psycopg.connect(self.url, connect_timeout=5).close()
+        except psycopg.Error as error:
+            return str(error).strip().splitlines()[-1]
+        return f"no connection became free in {self.patience:.0f} s"
+
+
+class PostgresConnection:
+    def __init__(self, raw: psycopg.Connection[dict[str, Any]]) -> None:
+        self._raw = raw
+        self._queries = load_queries("postgres", "%({})s")
+
+    def rows(self, query: str, /, **parameters: Any) -> list[Row]:
+        found = self._raw.execute(self._queries[query], parameters or None).fetchall()
+        return [{name: _utc(value) for name, value in row.items()} for row in found]
+
+    def run(self, query: str, /, **parameters: Any) -> None:
+        self._raw.execute(self._queries[query], parameters or None)
+
+    def write(self, query: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> int:
+        values = list(rows)
+        if not values:
+            return 0
+        shape = ", ".join(f"{column} {_STAGE_TYPES[kind(column)]}" for column in columns)
+        with self._raw.cursor() as cursor:
+            cursor.execute(f"CREATE TEMPORARY TABLE incoming ({shape}) ON COMMIT DROP")
+            with cursor.copy(f"COPY incoming ({', '.join(columns)}) FROM STDIN") as copy:
+                for row in values:
+                    copy.write_row(row)
+            cursor.execute(self._queries[query])
+            cursor.execute("DROP TABLE incoming")
+        return len(values)
+
+    def script(self, text: str) -> None:
+        # psycopg sends a text without parameters as one simple query, so several statements may stand in it.
+        self._raw.execute(re.sub(r"(?m)^--.*$", "", text).encode())
+
+
+def _utc(value: Any) -> Any:
+    return value.astimezone(UTC) if isinstance(value, datetime) else value
+

@@ -1,0 +1,116 @@
+"""`feed_schedules`: what is due, and the leases under which feeds are fetched.
+
+A claim is a lease with a token. Whoever wants to write proves by the token that the lease is still theirs (`fence`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime, timedelta
+
+from feed_assets.model import Claim, Hints, Schedule, Stats
+from feed_assets.store.encoding import encode_json
+from feed_assets.store.engine import Connection, Row
+from feed_assets.store.feeds import to_feed
+
+_SAVED = (
+    "feed_id",
+    "next_run_at",
+    "last_fetched_at",
+    "last_success_at",
+    "last_status",
+    "last_error",
+    "consecutive_errors",
+    "etag",
+    "last_modified",
+    "body_sha256",
+    "interval_seconds",
+    "next_run_reason",
+    "check_states",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """The state of the queue at one moment."""
+
+    feeds: int
+    due: int
+    in_flight: int
+    batches: int
+    stuck: int
+    next_run_at: datetime | None
+
+
+class Schedules:
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def get(self, feed_id: str) -> Schedule | None:
+        return next(map(to_schedule, self._db.rows("get_schedule", feed_id=feed_id)), None)
+
+    def queue(self, now: datetime) -> Queue:
+        return Queue(**self._db.rows("queue_counts", now=now)[0])
+
+    def claim_due(self, token: str, *, now: datetime, lease: timedelta, limit: int) -> list[str]:
+        """Take up to `limit` due feeds: highest priority first, then longest overdue."""
+        return [row["feed_id"] for row in self._db.rows("claim_due", token=token, now=now, until=now + lease, batch=limit)]
+
+    def claim(self, token: str, feed_ids: Sequence[str], *, now: datetime, lease: timedelta) -> list[str]:
+        """Take these feeds, due or not, unless somebody holds them."""
+        return [row["feed_id"] for row in self._db.rows("claim_feeds", token=token, feed_ids=list(feed_ids), now=now, until=now + lease)]
+
+    def leases(self, feed_ids: Sequence[str], *, now: datetime) -> dict[str, datetime]:
+        """Until when each of these feeds is held by somebody."""
+        return {row["feed_id"]: row["locked_until"] for row in self._db.rows("leases_of", feed_ids=list(feed_ids), now=now)}
+
+    def start(self, token: str, *, now: datetime, lease: timedelta, only_enabled: bool = True) -> list[Claim]:
+        """Begin to work on what was claimed under `token`: everything needed to refresh it, in order of priority."""
+        self._db.run("start_batch", token=token, now=now, until=now + lease, only_enabled=only_enabled)
+        schedules = {row["feed_id"]: to_schedule(row) for row in self._db.rows("held_schedules", token=token)}
+        stats = {row["feed_id"]: to_stats(row) for row in self._db.rows("held_stats", token=token)}
+        feeds = [to_feed(row) for row in self._db.rows("held_feeds", token=token)]
+        return [Claim(feed, schedules[feed.feed_id], stats.get(feed.feed_id, Stats(feed.feed_id))) for feed in feeds]
+
+    def renew(self, token: str, *, now: datetime, lease: timedelta) -> None:
+        self._db.run("renew_lease", token=token, until=now + lease)
+
+    def release(self, token: str) -> None:
+        """Give back what is still held under `token`, as it was before: its due time has not moved."""
+        self._db.run("release_lease", token=token)
+
+    def fence(self, token: str, feed_ids: Sequence[str]) -> set[str]:
+        """The feeds of these that are still ours to write."""
+        return {row["feed_id"] for row in self._db.rows("fence", token=token, feed_ids=list(feed_ids))}
+
+    def save(self, schedules: Sequence[Schedule]) -> None:
+        """Store how attempts ended and end their leases."""
+        self._db.write(
+            "save_schedules",
+            _SAVED,
+            ([encode_json(s.check_states) if name == "check_states" else getattr(s, name) for name in _SAVED] for s in schedules),
+        )
+
+    def reschedule(self, feed_id: str, *, at: datetime | None, interval_seconds: int | None, reason: str) -> None:
+        self._db.run("reschedule", feed_id=feed_id, at=at, interval_seconds=interval_seconds, reason=reason)
+
+    def revive(self, feed_id: str, *, at: datetime, reason: str) -> None:
+        """Due at `at`, with a clean slate of errors."""
+        self._db.run("revive", feed_id=feed_id, at=at, reason=reason)
+
+    def forget_validators(self, feed_id: str) -> None:
+        self._db.run("forget_validators", feed_id=feed_id)
+
+
+def to_schedule(row: Row) -> Schedule:
+    values = {column.name: row[column.name] for column in fields(Schedule)}
+    return Schedule(**values | {"check_states": values["check_states"] or {}})
+
+
+def to_stats(row: Row) -> Stats:
+    values = {column.name: row[column.name] for column in fields(Stats)}
+    hints = values["feed_hints"] or {}
+    values["feed_hints"] = Hints(**{name: tuple(value) if isinstance(value, list) else value for name, value in hints.items()})
+    values["hourly_distribution"] = tuple(values["hourly_distribution"] or (0.0,) * 24)
+    return Stats(**values)

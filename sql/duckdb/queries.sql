@@ -1,0 +1,1 @@
+-- Queries that DuckDB spells in its own way: none so far.

@@ -1,0 +1,20 @@
+-- Queries that Postgres spells in its own way.
+
+-- name: claim_due
+UPDATE feed_schedules SET fetch_status = 'queued', queued_at = :now, fetch_started_at = NULL, locked_until = :until, lease_token = :token
+WHERE feed_id IN (
+    SELECT s.feed_id FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+    WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at <= :now AND (s.locked_until IS NULL OR s.locked_until <= :now)
+    ORDER BY f.priority DESC, s.next_run_at, s.feed_id
+    LIMIT :batch
+    FOR UPDATE OF s SKIP LOCKED
+)
+RETURNING feed_id;
+
+-- name: fence
+-- Which of these feeds this worker still holds; the rows stay locked until the commit, so that no claim can slip in between.
+SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
+ORDER BY feed_id FOR UPDATE;
+
+-- name: lock_migrations
+LOCK TABLE schema_migrations IN ACCESS EXCLUSIVE MODE;

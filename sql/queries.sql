@@ -1,0 +1,296 @@
+-- The queries of feed_assets, by name. `:name` is a parameter; lists come as arrays and are unnested.
+-- `incoming` is the staged batch of rows: a pandas frame on DuckDB, a temporary table filled by COPY on Postgres.
+-- sql/<engine>/queries.sql overrides the few that engines spell differently.
+
+-- name: insert_feeds
+INSERT INTO feeds (feed_id, url, source_name, root_domain, enabled, polling, refresh_interval_minutes, priority, feed_group,
+                   enforce_feed_domain, error_policy, created_at, updated_at)
+SELECT feed_id, url, source_name, root_domain, enabled, polling, refresh_interval_minutes, priority, feed_group,
+       enforce_feed_domain, error_policy, created_at, updated_at
+FROM incoming
+ON CONFLICT (feed_id) DO UPDATE SET
+    url = excluded.url, source_name = excluded.source_name, root_domain = excluded.root_domain, enabled = excluded.enabled,
+    polling = excluded.polling, refresh_interval_minutes = excluded.refresh_interval_minutes, priority = excluded.priority,
+    feed_group = excluded.feed_group, enforce_feed_domain = excluded.enforce_feed_domain, error_policy = excluded.error_policy,
+    updated_at = excluded.updated_at, deleted_at = NULL;
+
+-- name: insert_schedules
+-- A feed that comes back keeps its lease columns: a fetch that is still running stays the only one.
+INSERT INTO feed_schedules (feed_id, next_run_at, next_run_reason)
+SELECT feed_id, next_run_at, next_run_reason FROM incoming
+ON CONFLICT (feed_id) DO UPDATE SET
+    next_run_at = excluded.next_run_at, next_run_reason = excluded.next_run_reason, consecutive_errors = 0, last_error = NULL,
+    etag = NULL, last_modified = NULL, body_sha256 = NULL;
+
+-- name: get_feed
+SELECT * FROM feeds WHERE feed_id = :feed_id;
+
+-- name: feeds_by_id
+SELECT * FROM feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: live_feeds
+SELECT * FROM feeds WHERE deleted_at IS NULL ORDER BY feed_id;
+
+-- name: feeds_at_url
+SELECT * FROM feeds WHERE url = :url ORDER BY CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END, deleted_at DESC;
+
+-- name: all_feed_ids
+SELECT feed_id FROM feeds;
+
+-- name: live_feed_ids
+SELECT feed_id FROM feeds WHERE deleted_at IS NULL ORDER BY created_at, feed_id;
+
+-- name: update_feed
+UPDATE feeds SET
+    url = :url, source_name = :source_name, root_domain = :root_domain, enabled = :enabled, polling = :polling,
+    refresh_interval_minutes = :refresh_interval_minutes, priority = :priority, feed_group = :feed_group,
+    enforce_feed_domain = :enforce_feed_domain, error_policy = :error_policy, updated_at = :updated_at
+WHERE feed_id = :feed_id;
+
+-- name: delete_feed
+UPDATE feeds SET deleted_at = :now, updated_at = :now WHERE feed_id = :feed_id;
+
+-- name: unschedule
+UPDATE feed_schedules SET next_run_at = NULL, next_run_reason = :reason WHERE feed_id = :feed_id;
+
+-- name: reschedule
+UPDATE feed_schedules SET next_run_at = :at, interval_seconds = :interval_seconds, next_run_reason = :reason WHERE feed_id = :feed_id;
+
+-- name: revive
+UPDATE feed_schedules SET next_run_at = :at, next_run_reason = :reason, consecutive_errors = 0 WHERE feed_id = :feed_id;
+
+-- name: forget_validators
+UPDATE feed_schedules SET etag = NULL, last_modified = NULL, body_sha256 = NULL WHERE feed_id = :feed_id;
+
+-- name: get_schedule
+SELECT * FROM feed_schedules WHERE feed_id = :feed_id;
+
+-- name: get_stats
+SELECT * FROM feed_stats WHERE feed_id = :feed_id;
+
+-- name: overview
+SELECT f.*, s.fetch_status, s.next_run_at, s.queued_at, s.fetch_started_at, s.locked_until, s.lease_token, s.last_fetched_at,
+       s.last_success_at, s.last_status, s.last_error, s.consecutive_errors, s.etag, s.last_modified, s.body_sha256,
+       s.interval_seconds, s.next_run_reason, t.articles_per_hour, t.hourly_distribution, t.current_hour_multiplier,
+       t.avg_articles_per_fetch, t.total_articles_fetched, t.last_fetch_time, t.last_successful_fetch
+FROM feeds f
+JOIN feed_schedules s ON s.feed_id = f.feed_id
+LEFT JOIN feed_stats t ON t.feed_id = f.feed_id
+WHERE f.deleted_at IS NULL AND (CAST(:feed_id AS TEXT) IS NULL OR f.feed_id = :feed_id)
+ORDER BY f.feed_id;
+
+-- name: claim_due
+UPDATE feed_schedules SET fetch_status = 'queued', queued_at = :now, fetch_started_at = NULL, locked_until = :until, lease_token = :token
+WHERE feed_id IN (
+    SELECT s.feed_id FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+    WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at <= :now AND (s.locked_until IS NULL OR s.locked_until <= :now)
+    ORDER BY f.priority DESC, s.next_run_at, s.feed_id
+    LIMIT :batch
+)
+RETURNING feed_id;
+
+-- name: claim_feeds
+UPDATE feed_schedules SET fetch_status = 'queued', queued_at = :now, fetch_started_at = NULL, locked_until = :until, lease_token = :token
+WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
+  AND (locked_until IS NULL OR locked_until <= :now)
+  AND feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at IS NULL)
+RETURNING feed_id;
+
+-- name: start_batch
+UPDATE feed_schedules SET fetch_status = 'fetching', fetch_started_at = :now, locked_until = :until
+WHERE lease_token = :token AND feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at IS NULL AND (enabled OR NOT :only_enabled));
+
+-- name: renew_lease
+UPDATE feed_schedules SET locked_until = :until WHERE lease_token = :token;
+
+-- name: release_lease
+UPDATE feed_schedules SET fetch_status = 'idle', locked_until = NULL, lease_token = NULL WHERE lease_token = :token;
+
+-- name: held_feeds
+SELECT f.* FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id
+WHERE s.lease_token = :token AND s.fetch_status = 'fetching'
+ORDER BY f.priority DESC, s.next_run_at, f.feed_id;
+
+-- name: held_schedules
+SELECT * FROM feed_schedules WHERE lease_token = :token AND fetch_status = 'fetching';
+
+-- name: held_stats
+SELECT t.* FROM feed_stats t JOIN feed_schedules s ON s.feed_id = t.feed_id
+WHERE s.lease_token = :token AND s.fetch_status = 'fetching';
+
+-- name: fence
+-- Which of these feeds this worker still holds.
+SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: leases_of
+SELECT feed_id, lease_token, locked_until FROM feed_schedules
+WHERE locked_until > :now AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: queue_counts
+SELECT
+    count(*) FILTER (WHERE f.enabled AND s.next_run_at <= :now AND (s.locked_until IS NULL OR s.locked_until <= :now)) AS due,
+    count(*) FILTER (WHERE s.locked_until > :now) AS in_flight,
+    count(DISTINCT s.lease_token) FILTER (WHERE s.locked_until > :now) AS batches,
+    count(*) FILTER (WHERE s.locked_until <= :now) AS stuck,
+    min(s.next_run_at) FILTER (WHERE f.enabled AND s.locked_until IS NULL) AS next_run_at,
+    count(*) AS feeds
+FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+WHERE f.deleted_at IS NULL;
+
+-- name: save_schedules
+UPDATE feed_schedules SET
+    fetch_status = 'idle', locked_until = NULL, lease_token = NULL,
+    next_run_at = i.next_run_at, last_fetched_at = i.last_fetched_at, last_success_at = i.last_success_at, last_status = i.last_status,
+    last_error = i.last_error, consecutive_errors = i.consecutive_errors, etag = i.etag, last_modified = i.last_modified,
+    body_sha256 = i.body_sha256, interval_seconds = i.interval_seconds, next_run_reason = i.next_run_reason, check_states = i.check_states
+FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
+
+-- name: save_stats
+INSERT INTO feed_stats (feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch,
+                        total_articles_fetched, last_fetch_time, last_successful_fetch, observed_articles, observed_hours,
+                        newest_item_at, feed_hints, updated_at)
+SELECT feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch, total_articles_fetched,
+       last_fetch_time, last_successful_fetch, observed_articles, observed_hours, newest_item_at, feed_hints, updated_at
+FROM incoming
+ON CONFLICT (feed_id) DO UPDATE SET
+    articles_per_hour = excluded.articles_per_hour, hourly_distribution = excluded.hourly_distribution,
+    current_hour_multiplier = excluded.current_hour_multiplier, avg_articles_per_fetch = excluded.avg_articles_per_fetch,
+    total_articles_fetched = excluded.total_articles_fetched, last_fetch_time = excluded.last_fetch_time,
+    last_successful_fetch = excluded.last_successful_fetch, observed_articles = excluded.observed_articles,
+    observed_hours = excluded.observed_hours, newest_item_at = excluded.newest_item_at, feed_hints = excluded.feed_hints,
+    updated_at = excluded.updated_at;
+
+-- name: save_raw_fetches
+INSERT INTO raw_fetches (fetch_id, feed_id, fetched_at, status_code, url, headers, body, body_sha256)
+SELECT fetch_id, feed_id, fetched_at, status_code, url, headers, body, body_sha256 FROM incoming
+ON CONFLICT (fetch_id) DO NOTHING;
+
+-- name: save_history
+INSERT INTO fetch_history (fetch_id, feed_id, fetch_time, status_code, outcome, articles_found, articles_new, bytes, duration_ms,
+                           error_message, run_id)
+SELECT fetch_id, feed_id, fetch_time, status_code, outcome, articles_found, articles_new, bytes, duration_ms, error_message, run_id
+FROM incoming
+ON CONFLICT (fetch_id) DO NOTHING;
+
+-- name: save_raw_items
+INSERT INTO raw_items (feed_id, item_hash, guid, url, title, author, published_at, content, raw, content_hash, fetch_id,
+                       first_seen_at, last_seen_at)
+SELECT feed_id, item_hash, guid, url, title, author, published_at, content, raw, content_hash, fetch_id, first_seen_at, last_seen_at
+FROM incoming
+ON CONFLICT (feed_id, item_hash) DO UPDATE SET
+    guid = excluded.guid, url = excluded.url, title = excluded.title, author = excluded.author, published_at = excluded.published_at,
+    content = excluded.content, raw = excluded.raw, content_hash = excluded.content_hash, fetch_id = excluded.fetch_id,
+    last_seen_at = excluded.last_seen_at;
+
+-- name: touch_raw_items
+UPDATE raw_items SET last_seen_at = i.last_seen_at FROM incoming i
+WHERE raw_items.feed_id = i.feed_id AND raw_items.item_hash = i.item_hash;
+
+-- name: known_items
+SELECT feed_id, item_hash, content_hash FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: save_articles
+-- A story keeps the date it came with: publishers that re-date their items do not push them to the top again.
+INSERT INTO deduped_articles (article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at)
+SELECT article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at FROM incoming
+ON CONFLICT (article_id) DO UPDATE SET
+    url = excluded.url, canonical_url = excluded.canonical_url, headline = excluded.headline, source = excluded.source,
+    content = excluded.content
+WHERE deduped_articles.feed_id = excluded.feed_id;
+
+-- name: save_sources
+INSERT INTO article_sources (article_id, feed_id, item_hash)
+SELECT article_id, feed_id, item_hash FROM incoming
+ON CONFLICT (feed_id, item_hash) DO UPDATE SET article_id = excluded.article_id;
+
+-- name: remembered
+SELECT content_hash, article_id FROM dedup_cache WHERE content_hash IN (SELECT unnest(CAST(:hashes AS TEXT[])));
+
+-- name: remember
+INSERT INTO dedup_cache (content_hash, feed_id, article_id, created_at, expires_at)
+SELECT content_hash, feed_id, article_id, created_at, expires_at FROM incoming
+ON CONFLICT (content_hash) DO UPDATE SET expires_at = excluded.expires_at;
+
+-- name: latest_items
+SELECT feed_id, article_id, item_hash, guid, url, headline, author, published_at, content, raw AS extra
+FROM (
+    SELECT c.feed_id, a.article_id, c.item_hash, r.guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at, a.content,
+           r.raw,
+           row_number() OVER (PARTITION BY c.feed_id ORDER BY a.published_at DESC, a.article_id, c.item_hash) AS place
+    FROM article_sources c
+    JOIN deduped_articles a ON a.article_id = c.article_id
+    JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
+    WHERE c.feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
+) AS ranked
+WHERE place <= :items
+ORDER BY feed_id, place;
+
+-- name: raw_fetches_of
+SELECT fetch_id, feed_id, fetched_at, status_code, url, headers, body FROM raw_fetches
+WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) ORDER BY feed_id, fetched_at, fetch_id;
+
+-- name: save_cached_feeds
+INSERT INTO cached_feeds (feed_id, xml_header, item_refs, xml_content, etag, created_at, updated_at)
+SELECT feed_id, xml_header, item_refs, xml_content, etag, created_at, updated_at FROM incoming
+ON CONFLICT (feed_id) DO UPDATE SET
+    xml_header = excluded.xml_header, item_refs = excluded.item_refs, xml_content = excluded.xml_content, etag = excluded.etag,
+    updated_at = excluded.updated_at;
+
+-- name: cached_feed
+SELECT * FROM cached_feeds WHERE feed_id = :feed_id;
+
+-- name: editions
+SELECT feed_id, etag, created_at, updated_at FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: save_events
+INSERT INTO events (event_id, event_type, payload, created_at)
+SELECT event_id, event_type, payload, created_at FROM incoming
+ON CONFLICT (event_id) DO NOTHING;
+
+-- name: feed_history
+SELECT * FROM fetch_history WHERE feed_id = :feed_id ORDER BY fetch_time DESC LIMIT :rows;
+
+-- name: prune_raw_fetches
+DELETE FROM raw_fetches WHERE fetched_at < :before RETURNING fetch_id;
+
+-- name: prune_history
+DELETE FROM fetch_history WHERE fetch_time < :before RETURNING fetch_id;
+
+-- name: prune_raw_items
+-- An item of the document that its feed shows now is kept, however old it is: it would come back as new.
+DELETE FROM raw_items
+WHERE last_seen_at < :before
+  AND ((feed_id, last_seen_at) NOT IN (SELECT feed_id, max(last_seen_at) FROM raw_items GROUP BY feed_id)
+       OR feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at < :before))
+RETURNING feed_id, item_hash;
+
+-- name: prune_sources
+DELETE FROM article_sources WHERE NOT EXISTS (
+    SELECT 1 FROM raw_items r WHERE r.feed_id = article_sources.feed_id AND r.item_hash = article_sources.item_hash
+)
+RETURNING article_id;
+
+-- name: prune_articles
+DELETE FROM deduped_articles WHERE fetched_at < :before AND article_id NOT IN (SELECT article_id FROM article_sources) RETURNING article_id;
+
+-- name: prune_dedup_cache
+DELETE FROM dedup_cache WHERE expires_at < :now RETURNING content_hash;
+
+-- name: prune_events
+DELETE FROM events WHERE delivered_at < :before RETURNING event_id;
+
+-- name: has_migrations
+SELECT 1 AS present FROM information_schema.tables WHERE table_name = 'schema_migrations' AND table_schema = current_schema();
+
+-- name: schema_version
+SELECT max(version) AS version FROM schema_migrations;
+
+-- name: lock_migrations
+-- DuckDB has one writer at a time anyway.
+SELECT 1;
+
+-- name: migration_applied
+SELECT version FROM schema_migrations WHERE version = :version;
+
+-- name: record_migration
+INSERT INTO schema_migrations (version, name, applied_at) VALUES (:version, :name, :now);
