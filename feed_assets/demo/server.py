@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import html
 import json
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -21,6 +22,19 @@ _FEEDS_PER_HOST = 3
 _STATUS = {"404": 404, "410": 410, "401": 401, "429": 429, "500": 500}
 
 
+def _places() -> dict[str, list[DemoFeed]]:
+    """A few feeds per loopback address, so that politeness towards hosts has something to do."""
+    places: dict[str, list[DemoFeed]] = {}
+    for number, feed in enumerate(DEMO_FEEDS):
+        places.setdefault(f"127.0.0.{number // _FEEDS_PER_HOST + 1}" if sys.platform == "linux" else "127.0.0.1", []).append(feed)
+    return places
+
+
+def demo_urls(port: int) -> dict[str, str]:
+    """Where the feeds of a publisher on this port are, by name."""
+    return {feed.name: f"http://{address}:{port}/feeds/{feed.name}" for address, group in _places().items() for feed in group}
+
+
 class Publisher:
     """Serves the demo feeds until it is closed. `log` has every request: (address, path, status)."""
 
@@ -31,9 +45,8 @@ class Publisher:
         self._closing = threading.Event()
         self._servers: list[_Server] = []
         self.urls: dict[str, str] = {}
-        groups = [DEMO_FEEDS[start : start + _FEEDS_PER_HOST] for start in range(0, len(DEMO_FEEDS), _FEEDS_PER_HOST)]
-        for number, group in enumerate(groups, 1):
-            server = self._listen(f"127.0.0.{number}", port)
+        for address, group in _places().items():
+            server = self._listen(address, port)
             port = server.server_port
             self.urls |= {feed.name: f"{server.base}/feeds/{feed.name}" for feed in group}
         for server in self._servers:
@@ -62,12 +75,7 @@ class Publisher:
         self._closing.wait(seconds)
 
     def _listen(self, address: str, port: int) -> _Server:
-        try:
-            server = _Server(self, address, port)
-        except OSError:
-            if not self._servers:
-                raise
-            return self._servers[0]  # a system with one loopback address only: all feeds live there
+        server = _Server(self, address, port)
         self._servers.append(server)
         return server
 

@@ -22,7 +22,7 @@ from feed_assets.store.items import Items
 from feed_assets.store.migrations import migrate
 from feed_assets.store.schedules import Queue, Schedules
 
-__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "Store", "Transaction", "open_store"]
+__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "Store", "Transaction", "connect", "open_store"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +64,14 @@ class Store:
         self.engine.close()
 
 
+def connect(url: str) -> Store:
+    """The store behind a DATABASE_URL, as it is."""
+    return Store(_engine(url))
+
+
 def open_store(url: str) -> Store:
     """The store behind a DATABASE_URL, with its schema up to date."""
-    store = Store(_engine(url))
+    store = connect(url)
     store.migrate()
     return store
 

@@ -1,0 +1,210 @@
+"""`feed-assets feed ...`: the catalog from the command line."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from feed_assets import catalog
+from feed_assets.cli.context import opened
+from feed_assets.cli.output import err, out, print_facts, print_json, print_table, relative
+from feed_assets.errors import UnknownFeed, UsageError
+from feed_assets.model import ErrorPolicy
+from feed_assets.refresh import utc_now
+from feed_assets.settings import mask_password
+
+app = typer.Typer(no_args_is_help=True, help="Add, list, change and remove feeds.")
+
+FeedId = Annotated[str, typer.Argument(help="The feed's id, as `feed list` shows it.", show_default=False)]
+AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
+
+
+class Switch(StrEnum):
+    on = "on"
+    off = "off"
+
+
+@app.command(epilog="Example: feed-assets feed add https://example.com/feed.xml --name Example --interval 30")
+def add(
+    url: Annotated[str, typer.Argument(help="Where the feed is, with http:// or https://.", show_default=False)],
+    feed_id: Annotated[str | None, typer.Option("--id", help="Its id and partition key. Default: made from the URL.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call the source. Default: the host.")] = None,
+    interval: Annotated[int | None, typer.Option(help="Fixed interval in minutes, 1 to 10080. Default: adaptive.")] = None,
+    priority: Annotated[int, typer.Option(help="Higher comes first when much is due.")] = 0,
+    group: Annotated[str | None, typer.Option(help="A group to list it under.")] = None,
+    no_polling: Annotated[bool, typer.Option("--no-polling", help="Fetch once per `sync` only.")] = False,
+    disabled: Annotated[bool, typer.Option("--disabled", help="Do not fetch yet.")] = False,
+    no_root_domain: Annotated[bool, typer.Option("--no-root-domain", help="Belongs to no site.")] = False,
+    enforce_domain: Annotated[bool, typer.Option("--enforce-domain", help="Keep only items that link to the feed's own site.")] = False,
+    error_policy: Annotated[ErrorPolicy, typer.Option(help="`one_strike` pauses the feed at the first error.")] = ErrorPolicy.BACKOFF,
+) -> None:
+    """Add a feed; it is fetched at the next tick of the sensor."""
+    options: dict[str, Any] = {
+        "refresh_interval_minutes": interval,
+        "priority": priority,
+        "feed_group": group,
+        "polling": not no_polling,
+        "enabled": not disabled,
+        "enforce_feed_domain": enforce_domain,
+        "error_policy": error_policy.value,
+    }
+    if name is not None:
+        options["source_name"] = name
+    if no_root_domain:
+        options["root_domain"] = None
+    _, store = opened()
+    feed = catalog.add_feed(store, url, now=utc_now(), feed_id=feed_id, **options)
+    out.print(f"added {feed.feed_id} ({mask_password(feed.url)})", markup=False, soft_wrap=True)
+
+
+@app.command(name="list", epilog="Example: feed-assets feed list --json | jq '.[].feed_id'")
+def list_feeds(as_json: AsJson = False) -> None:
+    """All feeds with their state."""
+    _, store = opened()
+    with store.read() as tx:
+        rows = tx.feeds.overview()
+    if as_json:
+        print_json([_shown(row) for row in rows])
+        return
+    print_table(
+        ("id", "source", "state", "last fetch", "next run", "articles/h", "last error"),
+        (
+            (
+                row["feed_id"],
+                row["source_name"],
+                state(row),
+                relative(row["last_fetched_at"]),
+                relative(row["next_run_at"]),
+                f"{row['articles_per_hour']:.2f}" if row["articles_per_hour"] is not None else "-",
+                row["last_error"] or "",
+            )
+            for row in rows
+        ),
+    )
+
+
+@app.command()
+def show(feed_id: FeedId, as_json: AsJson = False) -> None:
+    """One feed: configuration, state, pace, and its latest fetches."""
+    _, store = opened()
+    with store.read() as tx:
+        row = next(iter(tx.feeds.overview(feed_id)), None)
+        history = tx.items.history(feed_id, rows=10)
+    if row is None:
+        raise UnknownFeed(feed_id)
+    if as_json:
+        print_json(_shown(row) | {"history": history})
+        return
+    print_facts({"state": state(row)} | _shown(row))
+    out.print()
+    columns = ("fetch_time", "outcome", "status_code", "articles_found", "articles_new", "bytes", "duration_ms", "error_message")
+    print_table(columns, ([_cell(attempt[name]) for name in columns] for attempt in history))
+
+
+@app.command(epilog="Example: feed-assets feed edit example-com --interval 60 --name 'Example News'")
+def edit(
+    feed_id: FeedId,
+    url: Annotated[str | None, typer.Option(help="New place; starts afresh.")] = None,
+    name: Annotated[str | None, typer.Option(help="What to call the source.")] = None,
+    interval: Annotated[int | None, typer.Option(help="Fixed interval in minutes, 1 to 10080.")] = None,
+    adaptive: Annotated[bool, typer.Option("--adaptive", help="No fixed interval.")] = False,
+    priority: Annotated[int | None, typer.Option(help="Higher comes first when much is due.")] = None,
+    group: Annotated[str | None, typer.Option(help="A group to list it under.")] = None,
+    error_policy: Annotated[ErrorPolicy | None, typer.Option(help="`backoff` or `one_strike`.")] = None,
+    enforce_domain: Annotated[bool | None, typer.Option("--enforce-domain/--no-enforce-domain", help="Keep only the site's own links.")] = None,
+) -> None:
+    """Change a feed."""
+    if adaptive and interval is not None:
+        raise UsageError("--adaptive and --interval exclude each other")
+    wanted: dict[str, Any] = {
+        "url": url,
+        "source_name": name,
+        "refresh_interval_minutes": interval,
+        "priority": priority,
+        "feed_group": group,
+        "error_policy": error_policy.value if error_policy else None,
+        "enforce_feed_domain": enforce_domain,
+    }
+    changes = {column: value for column, value in wanted.items() if value is not None}
+    if adaptive:
+        changes["refresh_interval_minutes"] = None
+    if not changes:
+        raise UsageError("nothing to change; `feed-assets feed edit --help` lists what can be")
+    _change(feed_id, **changes)
+    out.print(f"changed {feed_id}: {', '.join(changes)}", markup=False)
+
+
+@app.command()
+def enable(feed_id: FeedId) -> None:
+    """Fetch a feed again."""
+    _change(feed_id, enabled=True)
+    out.print(f"enabled {feed_id}", markup=False)
+
+
+@app.command()
+def disable(feed_id: FeedId) -> None:
+    """Do not fetch a feed until it is enabled again; its articles stay."""
+    _change(feed_id, enabled=False)
+    out.print(f"disabled {feed_id}", markup=False)
+
+
+@app.command()
+def polling(feed_id: FeedId, switch: Annotated[Switch, typer.Argument(help="on: at intervals. off: once per `sync`.")]) -> None:
+    """Whether a feed is fetched again and again, or only when asked."""
+    _change(feed_id, polling=switch is Switch.on)
+    out.print(f"polling of {feed_id} is {switch.value}", markup=False)
+
+
+@app.command()
+def delete(feed_id: FeedId) -> None:
+    """Remove a feed; its articles stay, and adding its URL again brings it back."""
+    _, store = opened()
+    catalog.delete_feed(store, feed_id, now=utc_now())
+    out.print(f"deleted {feed_id}", markup=False)
+
+
+@app.command()
+def sync(feed_id: FeedId) -> None:
+    """Fetch a feed at the next tick, whatever it was waiting for; revives dead feeds."""
+    _, store = opened()
+    catalog.sync_feed(store, feed_id, now=utc_now())
+    out.print(f"{feed_id} is due now", markup=False)
+
+
+@app.command(name="import", epilog="Example: feed-assets feed import feeds.yaml")
+def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `feeds:`.", show_default=False)]) -> None:
+    """Add the feeds of a file; those that are there already stay as they are."""
+    _, store = opened()
+    result = catalog.import_feeds(store, catalog.read_feeds_file(path), now=utc_now())
+    for name, reason in result.rejected:
+        err.print(f"not imported: {name}: {reason}", markup=False, soft_wrap=True)
+    out.print(f"{len(result.added)} added, {len(result.unchanged)} there already, {len(result.rejected)} rejected")
+    if result.rejected:
+        raise typer.Exit(1)
+
+
+def state(row: dict[str, Any]) -> str:
+    """A feed's state in a word or two."""
+    if not row["enabled"]:
+        return "disabled"
+    if row["fetch_status"] != "idle":
+        return str(row["fetch_status"])
+    if row["next_run_at"] is None:
+        return "dead" if row["last_status"] not in (None, "success") else "paused"
+    return "failing" if row["consecutive_errors"] else "ok" if row["last_success_at"] else "new"
+
+
+def _change(feed_id: str, **changes: Any) -> None:
+    settings, store = opened()
+    catalog.edit_feed(store, settings, feed_id, now=utc_now(), **changes)
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    return row | {"url": mask_password(row["url"])}
+
+
+def _cell(value: Any) -> str:
+    return "" if value is None else relative(value) if hasattr(value, "tzinfo") else str(value)

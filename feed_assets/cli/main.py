@@ -1,0 +1,101 @@
+"""The `feed-assets` command: puts the commands together and turns errors into exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from feed_assets import __version__
+from feed_assets.cli import feed, refreshing
+from feed_assets.cli.context import opened
+from feed_assets.cli.output import out, print_json, print_table
+from feed_assets.cli.up import up
+from feed_assets.errors import FeedAssetsError
+from feed_assets.logs import configure_logging
+from feed_assets.settings import describe_settings, settings
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help="Polls RSS, Atom and JSON feeds politely and shows each as a partition of a Dagster asset graph.",
+    epilog="Start with: feed-assets up --demo",
+)
+db = typer.Typer(no_args_is_help=True, help="Look after the database.")
+app.add_typer(feed.app, name="feed")
+app.add_typer(db, name="db")
+app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
+app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
+app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on. Default: API_HOST.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port to listen on. Default: API_PORT.")] = None,
+) -> None:
+    """Serve the HTTP API."""
+    import uvicorn
+
+    from feed_assets.api.app import create_app
+
+    current, store = opened()
+    configure_logging(current)
+    uvicorn.run(
+        create_app(current, store),
+        host=host or current.api_host,
+        port=current.api_port if port is None else port,
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=3,
+    )
+
+
+@app.command()
+def config(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
+    """Every setting with its value, where that comes from, and what it does."""
+    rows = describe_settings()
+    if as_json:
+        print_json(rows)
+    else:
+        columns = ("setting", "value", "source", "description")
+        print_table(columns, ([str(row[name]) for name in columns] for row in rows))
+
+
+@db.command()
+def migrate() -> None:
+    """Bring the database's schema up to date. Every command does this by itself; this one says what it did."""
+    from feed_assets.store import connect
+
+    applied = connect(settings().store_url).migrate()
+    out.print(f"applied {', '.join(applied)}" if applied else "the schema is up to date")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        out.print(f"feed_assets {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None: ...
+
+
+def main() -> None:
+    try:
+        app()
+    except FeedAssetsError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,202 @@
+"""`feed-assets up`: everything on this machine, one Ctrl-C stops all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import time
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import requests
+import typer
+import yaml
+
+from feed_assets import catalog
+from feed_assets.cli.output import err, out
+from feed_assets.cli.supervisor import Child, Supervisor
+from feed_assets.errors import FeedAssetsError
+from feed_assets.refresh import utc_now
+from feed_assets.settings import PREFIX, Settings, mask_password, settings
+from feed_assets.store import Store, open_store
+
+DEMO_GROUP = "demo"
+# What makes a demo lively; a setting that the user gives wins.
+_DEMO_SETTINGS = {
+    "ALLOW_PRIVATE_NETWORKS": "true",
+    "DOMAIN_DELAY_SECONDS": "0.2",
+    "REQUEST_TIMEOUT_SECONDS": "5",
+    "SENSOR_INTERVAL_SECONDS": "5",
+}
+
+
+def up(
+    demo: Annotated[bool, typer.Option("--demo", help="With a local publisher of demo feeds; needs no internet.")] = False,
+    port: Annotated[int, typer.Option(help="Port of the Dagster UI.")] = 3000,
+    api_port: Annotated[int | None, typer.Option(help="Port of the HTTP API. Default: API_PORT.")] = None,
+) -> None:
+    """Start everything on this machine: Dagster UI, daemon, code location and HTTP API. Ctrl-C stops it all."""
+    began = time.monotonic()
+    current = _environment_for(demo, api_port)
+    ui_port = _free(port, "--port")
+    _free(current.api_port, "--api-port")
+    store = open_store(current.store_url)
+
+    from feed_assets.defs.instance import prepare_dagster_home  # after the checks: it takes Dagster's three seconds
+
+    prepare_dagster_home(current)
+    supervisor = Supervisor(dict(os.environ), lambda line: err.print(line, markup=False, soft_wrap=True))
+    _stop_on_signals()
+    try:
+        _start(supervisor, current, store, ui_port, demo)
+        _greet(current, store, ui_port, demo, time.monotonic() - began)
+        supervisor.watch()
+    except KeyboardInterrupt:
+        err.print("stopping ...")
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        supervisor.stop()
+    err.print("stopped")
+
+
+def _environment_for(demo: bool, api_port: int | None) -> Settings:
+    """The settings, put into the environment so that all children have the same, wherever they are started."""
+    if demo:
+        for name, value in _DEMO_SETTINGS.items():
+            os.environ.setdefault(PREFIX + name, value)
+    if api_port is not None:
+        os.environ[f"{PREFIX}API_PORT"] = str(api_port)
+    settings.cache_clear()
+    os.environ[f"{PREFIX}HOME"] = str(settings().home.absolute())
+    settings.cache_clear()
+    return settings()
+
+
+def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int, demo: bool) -> None:
+    home, host = current.home, "127.0.0.1"
+    logs, code_port = home / "logs", _any_port()
+    workspace = home / "workspace.yaml"
+    location = {"grpc_server": {"host": host, "port": code_port, "location_name": "feed_assets"}}
+    workspace.write_text(yaml.safe_dump({"load_from": [location]}))
+    if demo:
+        publisher_port = _any_port()
+        command = [sys.executable, "-m", "feed_assets.demo", str(publisher_port), str(logs / "publisher.jsonl")]
+        supervisor.start(Child("publisher", command, lambda: _listens(host, publisher_port), logs / "publisher.log"))
+        _register_demo(store, publisher_port)
+    else:
+        _register_starters(store)
+    code = [_script("dagster"), "api", "grpc", "-m", "feed_assets.definitions", "-h", host, "-p", str(code_port), "--location-name", "feed_assets"]
+    webserver = [_script("dagster-webserver"), "-h", host, "-p", str(ui_port), "-w", str(workspace)]
+    daemon = [_script("dagster-daemon"), "run", "-w", str(workspace)]
+    api = [sys.executable, "-m", "feed_assets.cli.main", "serve"]
+    supervisor.start(Child("code location", code, lambda: _listens(host, code_port), logs / "code.log"))
+    children = [
+        Child("HTTP API", api, lambda: _answers(f"http://{host}:{current.api_port}/health"), logs / "api.log"),
+        Child("Dagster UI", webserver, lambda: _answers(f"http://{host}:{ui_port}/server_info"), logs / "webserver.log"),
+        Child("Dagster daemon", daemon, lambda: True, logs / "daemon.log"),
+    ]
+    for child in children:
+        supervisor.start(child, wait=False)
+    for child in children:
+        supervisor.await_ready(child)
+
+
+def _register_starters(store: Store) -> None:
+    """The starter list, on the very first start; and demo feeds go when the demo is over."""
+    with store.read() as tx:
+        first = not tx.feeds.all_ids()
+        demo = [feed.feed_id for feed in tx.feeds.live() if feed.feed_group == DEMO_GROUP]
+    for feed_id in demo:
+        catalog.delete_feed(store, feed_id, now=utc_now())
+    path = _starter_list()
+    if first and path is not None:
+        result = catalog.import_feeds(store, catalog.read_feeds_file(path), now=utc_now())
+        out.print(f"loaded {len(result.added)} feeds from {path}", markup=False, soft_wrap=True)
+
+
+def _register_demo(store: Store, port: int) -> None:
+    """Demo feeds at where the publisher is this time; each demo starts with a clean slate."""
+    from feed_assets.demo import DEMO_FEEDS, demo_urls
+    from feed_assets.model import Feed
+
+    now, urls = utc_now(), demo_urls(port)
+    feeds = [
+        Feed(f"demo-{feed.name}", urls[feed.name], feed.title, feed_group=DEMO_GROUP, created_at=now, updated_at=now) for feed in DEMO_FEEDS
+    ]
+    with store.begin() as tx:
+        tx.feeds.put(feeds, next_run_at=now, reason="new feed")
+
+
+def _greet(current: Settings, store: Store, ui_port: int, demo: bool, seconds: float) -> None:
+    with store.read() as tx:
+        feeds = tx.feeds.live_ids()
+    example = "demo-ticker" if demo else (feeds[0] if feeds else "FEED_ID")
+    lines = (
+        f"feed_assets is up after {seconds:.0f} s with {len(feeds)} feeds",
+        "",
+        f"  Dagster UI   http://127.0.0.1:{ui_port}/assets/raw_items?view=partitions",
+        f"  HTTP API     {current.site_url}/docs",
+        f"  a feed       {current.site_url}/rss/{example}",
+        f"  database     {mask_password(current.store_url)}",
+        f"  logs         {current.home / 'logs'}",
+        "",
+        "Add a feed with: feed-assets feed add URL    Stop with: Ctrl-C",
+    )
+    for line in lines:
+        out.print(line, markup=False, soft_wrap=True)
+    sys.stdout.flush()
+
+
+def _stop_on_signals() -> None:
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+    signal.signal(signal.SIGINT, interrupt)  # also when started in the background, where a shell sets it to be ignored
+
+
+def _script(name: str) -> str:
+    """A command of the environment that we run in, on the PATH or not."""
+    return str(Path(sys.executable).parent / name)
+
+
+def _starter_list() -> Path | None:
+    package = Path(__file__).resolve().parents[1]
+    places = (Path("feeds.yaml"), package / "feeds.yaml", package.parent / "feeds.yaml")
+    return next((path for path in places if path.is_file()), None)
+
+
+def _free(port: int, option: str) -> int:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError as error:
+            raise FeedAssetsError(f"port {port} cannot be used ({error.strerror}); choose another with {option}") from None
+    return port
+
+
+def _any_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _listens(host: str, port: int) -> bool:
+    try:
+        socket.create_connection((host, port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+def _answers(url: str) -> bool:
+    try:
+        requests.get(url, timeout=2)
+    except requests.RequestException:
+        return False
+    return True
