@@ -151,13 +151,13 @@ class _Stories:
 
 def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
     entry = story.item.entry
-    return to_article(
-        story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content), fetched_at=fetched_at
-    )
+    return to_article(story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content), fetched_at=fetched_at)
 
 
 def _publish(tx: Transaction, settings: Settings, news: Sequence[Decision]) -> dict[str, list[CheckResult]]:
-    return _publish_feeds(tx, settings, [(d.feed, d.attempt.parsed) for d in news], max((d.attempt.result.fetched_at for d in news), default=None))
+    return _publish_feeds(
+        tx, settings, [(d.feed, d.attempt.parsed) for d in news], max((d.attempt.result.fetched_at for d in news), default=None)
+    )
 
 
 def _publish_feeds(

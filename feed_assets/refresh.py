@@ -93,9 +93,7 @@ def replay_feeds(
             tx.schedules.release(token)
 
 
-def refresh(
-    store: Store, settings: Settings, token: str, *, clock: Clock = utc_now, run_id: str | None = None
-) -> Iterator[FeedReport]:
+def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_now, run_id: str | None = None) -> Iterator[FeedReport]:
     """Refresh the feeds that are claimed under `token`; each report comes after its feed is committed.
 
     Whatever ends this early, what is still held goes back to the schedule.

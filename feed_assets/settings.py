@@ -62,12 +62,16 @@ class Settings(BaseModel):
     )
     user_agent: str = Field(f"feed_assets/{__version__} (+{REPOSITORY_URL})", description="How we introduce ourselves to publishers.")
 
-    profile: Literal["news", "polite"] = Field("news", description="`news` polls every 1-15 minutes, `polite` every 15 minutes to 24 hours.")
+    profile: Literal["news", "polite"] = Field(
+        "news", description="`news` polls every 1-15 minutes, `polite` every 15 minutes to 24 hours."
+    )
     min_interval_minutes: float = Field(1, ge=1, le=10_080, description="Shortest adaptive interval. Default: the profile's.")
     max_interval_minutes: float = Field(
         15, ge=1, le=10_080, description="Longest adaptive interval; publisher hints and dormancy may go past it. Default: the profile's."
     )
-    target_articles_per_fetch: float = Field(5, gt=0, le=1000, description="New articles an adaptive poll waits for; lower polls more often.")
+    target_articles_per_fetch: float = Field(
+        5, gt=0, le=1000, description="New articles an adaptive poll waits for; lower polls more often."
+    )
     hint_max_minutes: float = Field(1440, ge=0, le=10_080, description="A publisher's hint slows us down by no more than this.")
     max_consecutive_errors: int = Field(10, ge=1, le=1000, description="Temporary errors in a row after which a feed is dead.")
     backoff_max_minutes: float = Field(60, ge=1, le=10_080, description="Longest pause between tries of a failing feed.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from email.utils import format_datetime, parsedate_to_datetime
+from typing import Any
 
 from fastapi import APIRouter, HTTPException, Request, Response
 
@@ -11,7 +12,11 @@ from feed_assets.model import Feed
 from feed_assets.store import CachedFeed, Store
 
 router = APIRouter(tags=["feeds"])
-_ANSWERS = {200: {"content": {"application/rss+xml": {}}}, 304: {"description": "Not modified"}, 403: {"description": "The feed is disabled"}}
+_ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"content": {"application/rss+xml": {}}},
+    304: {"description": "Not modified"},
+    403: {"description": "The feed is disabled"},
+}
 
 
 @router.api_route("/rss", methods=["GET", "HEAD"], response_class=Response, responses=_ANSWERS)

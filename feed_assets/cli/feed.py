@@ -114,7 +114,9 @@ def edit(
     priority: Annotated[int | None, typer.Option(help="Higher comes first when much is due.")] = None,
     group: Annotated[str | None, typer.Option(help="A group to list it under.")] = None,
     error_policy: Annotated[ErrorPolicy | None, typer.Option(help="`backoff` or `one_strike`.")] = None,
-    enforce_domain: Annotated[bool | None, typer.Option("--enforce-domain/--no-enforce-domain", help="Keep only the site's own links.")] = None,
+    enforce_domain: Annotated[
+        bool | None, typer.Option("--enforce-domain/--no-enforce-domain", help="Keep only the site's own links.")
+    ] = None,
 ) -> None:
     """Change a feed."""
     if adaptive and interval is not None:

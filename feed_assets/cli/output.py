@@ -14,6 +14,8 @@ from rich.table import Table
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
 
+_UNITS = ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h"), (float("inf"), 86_400, "days"))
+
 
 def print_json(value: Any) -> None:
     json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=_encode)
@@ -45,9 +47,7 @@ def relative(moment: datetime | None, now: datetime | None = None) -> str:
         return "-"
     seconds = (moment - (now or datetime.now(UTC))).total_seconds()
     size = abs(seconds)
-    for limit, unit, words in ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h"), (float("inf"), 86_400, "days")):
-        if size < limit:
-            break
+    unit, words = next((unit, words) for limit, unit, words in _UNITS if size < limit)
     amount = f"{size / unit:.0f} {words}"
     return f"in {amount}" if seconds > 0 else f"{amount} ago"
 

@@ -24,6 +24,7 @@ from feed_assets.settings import PREFIX, Settings, mask_password, settings
 from feed_assets.store import Store, open_store
 
 DEMO_GROUP = "demo"
+_DEMO_PORT = 8090  # the same at each start where it can be: a restart then fetches nothing that is not due
 # What makes a demo lively; a setting that the user gives wins.
 _DEMO_SETTINGS = {
     "ALLOW_PRIVATE_NETWORKS": "true",
@@ -83,13 +84,25 @@ def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int
     location = {"grpc_server": {"host": host, "port": code_port, "location_name": "feed_assets"}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
     if demo:
-        publisher_port = _any_port()
+        publisher_port = _DEMO_PORT if not _listens(host, _DEMO_PORT) else _any_port()
         command = [sys.executable, "-m", "feed_assets.demo", str(publisher_port), str(logs / "publisher.jsonl")]
         supervisor.start(Child("publisher", command, lambda: _listens(host, publisher_port), logs / "publisher.log"))
         _register_demo(store, publisher_port)
     else:
         _register_starters(store)
-    code = [_script("dagster"), "api", "grpc", "-m", "feed_assets.definitions", "-h", host, "-p", str(code_port), "--location-name", "feed_assets"]
+    code = [
+        _script("dagster"),
+        "api",
+        "grpc",
+        "-m",
+        "feed_assets.definitions",
+        "-h",
+        host,
+        "-p",
+        str(code_port),
+        "--location-name",
+        "feed_assets",
+    ]
     webserver = [_script("dagster-webserver"), "-h", host, "-p", str(ui_port), "-w", str(workspace)]
     daemon = [_script("dagster-daemon"), "run", "-w", str(workspace)]
     api = [sys.executable, "-m", "feed_assets.cli.main", "serve"]
@@ -119,7 +132,7 @@ def _register_starters(store: Store) -> None:
 
 
 def _register_demo(store: Store, port: int) -> None:
-    """Demo feeds at where the publisher is this time; each demo starts with a clean slate."""
+    """Add the demo feeds, or bring them back; those that are there already go on as they are."""
     from feed_assets.demo import DEMO_FEEDS, demo_urls
     from feed_assets.model import Feed
 
@@ -128,7 +141,8 @@ def _register_demo(store: Store, port: int) -> None:
         Feed(f"demo-{feed.name}", urls[feed.name], feed.title, feed_group=DEMO_GROUP, created_at=now, updated_at=now) for feed in DEMO_FEEDS
     ]
     with store.begin() as tx:
-        tx.feeds.put(feeds, next_run_at=now, reason="new feed")
+        present = {feed.feed_id: feed.url for feed in tx.feeds.live()}
+        tx.feeds.put([feed for feed in feeds if present.get(feed.feed_id) != feed.url], next_run_at=now, reason="new feed")
 
 
 def _greet(current: Settings, store: Store, ui_port: int, demo: bool, seconds: float) -> None:

@@ -37,9 +37,7 @@ class Decision:
     stored_before: int = 0
 
 
-def decide(
-    attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int, first: bool, policy: cadence.Policy
-) -> Decision:
+def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int, first: bool, policy: cadence.Policy) -> Decision:
     """Judge an attempt by what the feed is now (`feed`), which may differ from what was claimed."""
     result, before = attempt.result, attempt.claim.schedule
     news = attempt.parsed is not None and (changes.any or first)

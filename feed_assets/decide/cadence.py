@@ -111,7 +111,9 @@ def _after_error(feed: Feed, result: FetchResult, errors: int, policy: Policy) -
     if feed.error_policy == ErrorPolicy.ONE_STRIKE:
         return NextRun(None, None, f"paused at the first error (one_strike): {why}", errors, died=True)
     if errors >= policy.max_consecutive_errors:
-        return NextRun(None, None, f"dead after {errors} errors in a row: {why}; `feed-assets feed sync {feed.feed_id}` revives it", errors, died=True)
+        return NextRun(
+            None, None, f"dead after {errors} errors in a row: {why}; `feed-assets feed sync {feed.feed_id}` revives it", errors, died=True
+        )
     if not feed.polling:
         return NextRun(None, None, f"fetched once; polling is off: {why}", errors)
     minutes = min(_FIRST_BACKOFF_MINUTES * 2 ** min(errors - 1, 20), policy.backoff_max_minutes)

@@ -5,7 +5,26 @@ from __future__ import annotations
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 _TRACKING = frozenset(
-    "fbclid gclid dclid msclkid yclid igshid mc_cid mc_eid cmpid ref_src ocid _hsenc _hsmi ncid sr_share spm at_medium at_campaign".split()
+    [
+        "fbclid",
+        "gclid",
+        "dclid",
+        "msclkid",
+        "yclid",
+        "igshid",
+        "mc_cid",
+        "mc_eid",
+        "cmpid",
+        "ref_src",
+        "ocid",
+        "_hsenc",
+        "_hsmi",
+        "ncid",
+        "sr_share",
+        "spm",
+        "at_medium",
+        "at_campaign",
+    ]
 )
 _TRACKING_PREFIXES = ("utm_", "pk_", "piwik_", "mtm_", "hsa_")
 

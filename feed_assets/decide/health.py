@@ -18,7 +18,9 @@ class Check(NamedTuple):
 CHECKS = (
     Check("reachable", "raw_items", "The last fetch of this feed worked."),
     Check("items_not_vanished", "raw_items", "A feed that had items still has some."),
-    Check("overlap_with_previous_fetch", "raw_items", "The document shares items with the previous one; if not, items were probably missed."),
+    Check(
+        "overlap_with_previous_fetch", "raw_items", "The document shares items with the previous one; if not, items were probably missed."
+    ),
     Check("ids_unique", "raw_items", "No two entries of the document have the same id."),
     Check("dates_sane", "deduped_articles", "No entry is dated in the future or before the web."),
     Check("xml_valid", "cached_feed_xml", "The served XML is well-formed and has the items it should have."),
@@ -38,11 +40,14 @@ def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, no
     overlap = not stored_before or not entries or bool(changes.known or changes.changed)
     odd = [e for e in parsed.entries if e.published_at and (e.published_at > now + _FUTURE or e.published_at.year < _WEB_YEAR)]
     return [
-        CheckResult("items_not_vanished", bool(entries) or not stored_before, f"{entries} items in the document, {stored_before} stored before"),
+        CheckResult(
+            "items_not_vanished", bool(entries) or not stored_before, f"{entries} items in the document, {stored_before} stored before"
+        ),
         CheckResult(
             "overlap_with_previous_fetch",
             overlap,
-            f"{len(changes.known) + len(changes.changed)} of {entries} items were known" + ("" if overlap else ": some were probably missed"),
+            f"{len(changes.known) + len(changes.changed)} of {entries} items were known"
+            + ("" if overlap else ": some were probably missed"),
         ),
         CheckResult("ids_unique", not changes.repeated_ids, f"{changes.repeated_ids} entries repeat the id of another"),
         CheckResult("dates_sane", not odd, f"{len(odd)} entries dated in the future or before {_WEB_YEAR}"),

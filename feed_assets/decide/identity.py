@@ -21,7 +21,9 @@ def identify(entry: Entry) -> Item:
 
 def compare(entries: Iterable[Entry], known: Mapping[str, str]) -> Changes:
     """Sort a document's entries into new, changed and known. An id that repeats in one document counts once: the first."""
-    new, changed, same = [], [], []
+    new: list[Item] = []
+    changed: list[Item] = []
+    same: list[Item] = []
     seen: set[str] = set()
     repeated = 0
     for item in map(identify, entries):

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 import dagster as dg
+from pydantic import Field
 
 from feed_assets.defs.checks import check_specs
 from feed_assets.defs.partitions import feeds_partitions
@@ -20,7 +21,7 @@ class BatchConfig(dg.Config):
     """What a run is about, when no partition says it."""
 
     batch_id: str = ""
-    feed_ids: list[str] = []
+    feed_ids: list[str] = Field(default_factory=list)
     replay: bool = False
 
 

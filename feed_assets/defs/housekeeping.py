@@ -21,7 +21,9 @@ def prune_tables(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipe
     context.add_output_metadata(dict(gone))
 
 
-@dg.op(description="Delete finished runs past their retention that materialized nothing; runs with materializations are the feeds' history.")
+@dg.op(
+    description="Delete finished runs past their retention that materialized nothing; runs with materializations are the feeds' history."
+)
 def prune_runs(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
     before = utc_now() - timedelta(days=pipeline.settings.dagster_retention_days)
     deleted = sum(_delete_if_empty(context.instance, run_id) for run_id in _finished_runs(context.instance, before))

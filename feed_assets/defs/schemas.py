@@ -50,7 +50,8 @@ ASSETS = (
         "raw_items",
         "1",
         "New or changed articles, one row per story: exact identity inside a feed, canonical URL across feeds. "
-        "`article_sources` has every feed that carried the story. Materialized alone, it is replayed from stored responses: no request is made.",
+        "`article_sources` has every feed that carried the story. "
+        "Materialized alone, it is replayed from stored responses: no request is made.",
         (
             ("article_id", "text", "The story"),
             ("url", "text", "Link as published"),
@@ -68,7 +69,8 @@ ASSETS = (
         "feed_stats",
         "deduped_articles",
         "1",
-        "What was learned about the feed's pace, and what follows: velocity, hourly histogram, refresh interval and the reason for the next run.",
+        "What was learned about the feed's pace, and what follows: velocity, hourly histogram, refresh interval "
+        "and the reason for the next run.",
         (
             ("feed_id", "text", "The feed"),
             ("articles_per_hour", "double", "Velocity, forgetting with a half-life of ten days"),

@@ -18,10 +18,50 @@ CONTENT_TYPES = {
     "json": "application/feed+json; charset=utf-8",
 }
 
-_WHO = "The council,A young engineer,The harbour master,Volunteers,The orchestra,A retired teacher,The ferry line,Two sisters,The night bus".split(",")
-_DOES = "opens,repairs,celebrates,maps,rescues,redesigns,counts,plants,photographs,explains,postpones,paints".split(",")
-_WHAT = "the old lighthouse,a forgotten archive,the river bridge,a hundred trees,the winter market,a tiny museum,the tram depot".split(",")
-_WHERE = "at dawn,after the storm,by the canal,on the hill,for the tenth time,without a permit,before lunch,in record time".split(",")
+_WHO = [
+    "The council",
+    "A young engineer",
+    "The harbour master",
+    "Volunteers",
+    "The orchestra",
+    "A retired teacher",
+    "The ferry line",
+    "Two sisters",
+    "The night bus",
+]
+_DOES = [
+    "opens",
+    "repairs",
+    "celebrates",
+    "maps",
+    "rescues",
+    "redesigns",
+    "counts",
+    "plants",
+    "photographs",
+    "explains",
+    "postpones",
+    "paints",
+]
+_WHAT = [
+    "the old lighthouse",
+    "a forgotten archive",
+    "the river bridge",
+    "a hundred trees",
+    "the winter market",
+    "a tiny museum",
+    "the tram depot",
+]
+_WHERE = [
+    "at dawn",
+    "after the storm",
+    "by the canal",
+    "on the hill",
+    "for the tenth time",
+    "without a permit",
+    "before lunch",
+    "in record time",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +126,8 @@ def _rdf(feed: DemoFeed, base: str, items: list[Story]) -> str:
     return (
         '<?xml version="1.0" encoding="utf-8"?>\n<rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" '
         'xmlns="http://purl.org/rss/1.0/" xmlns:dc="http://purl.org/dc/elements/1.1/">'
-        f'<channel rdf:about="{base}/"><title>{escape(feed.title)}</title><link>{base}/</link><description>{escape(feed.title)}</description>'
+        f'<channel rdf:about="{base}/"><title>{escape(feed.title)}</title><link>{base}/</link>'
+        f"<description>{escape(feed.title)}</description>"
         f"<items><rdf:Seq>{places}</rdf:Seq></items></channel>\n{entries}</rdf:RDF>"
     )
 

@@ -38,7 +38,9 @@ def connect(connection: HTTPConnection) -> socket.socket:
         raise NameResolutionError(host, connection, error if isinstance(error, socket.gaierror) else socket.gaierror(str(error))) from error
     public = [each for each in found if is_public(str(each[4][0]))]
     if not public:
-        raise ForbiddenAddress(f"{host} is at {found[0][4][0]}, which is not a public address; FEED_ASSETS_ALLOW_PRIVATE_NETWORKS=true allows it")
+        raise ForbiddenAddress(
+            f"{host} is at {found[0][4][0]}, which is not a public address; FEED_ASSETS_ALLOW_PRIVATE_NETWORKS=true allows it"
+        )
     last: OSError | None = None
     for family, kind, protocol, _, address in public:
         sock = socket.socket(family, kind, protocol)

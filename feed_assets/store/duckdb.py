@@ -6,7 +6,7 @@ import json
 import random
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -100,7 +100,10 @@ class DuckDBConnection:
         names = [column[0] for column in cursor.description or ()]
         decoders = [_DECODERS.get(kind(name)) for name in names]
         return [
-            {name: value if value is None or decode is None else decode(value) for name, value, decode in zip(names, row, decoders, strict=True)}
+            {
+                name: value if value is None or decode is None else decode(value)
+                for name, value, decode in zip(names, row, decoders, strict=True)
+            }
             for row in cursor.fetchall()
         ]
 
@@ -114,10 +117,7 @@ class DuckDBConnection:
         if not values:
             return 0
         frame = pd.DataFrame(
-            {
-                column: pd.Series([row[place] for row in values], dtype=_FRAME_TYPES[kind(column)])  # type: ignore[call-overload]
-                for place, column in enumerate(columns)
-            }
+            {column: pd.Series([row[place] for row in values], dtype=_FRAME_TYPES[kind(column)]) for place, column in enumerate(columns)}
         )
         self._raw.register("incoming", frame)
         try:
@@ -138,4 +138,4 @@ def _utc(value: datetime) -> datetime:
     return value.astimezone(UTC)
 
 
-_DECODERS = {"json": json.loads, "time": _utc}
+_DECODERS: dict[str, Callable[[Any], Any]] = {"json": json.loads, "time": _utc}

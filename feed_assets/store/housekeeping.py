@@ -9,7 +9,6 @@ from feed_assets.settings import Settings
 from feed_assets.store.articles import Articles, Memory
 from feed_assets.store.engine import Connection
 
-
 # (feed_id, item_hash) -> the key under which `dedup_cache` remembers the item; stores do not know how it is made.
 ItemKey = Callable[[str, str], str]
 
@@ -30,9 +29,7 @@ class Housekeeping:
         }
         items = self._db.rows("prune_raw_items", before=before(settings.article_retention_days))
         until = now + timedelta(days=settings.dedup_retention_days)
-        Articles(self._db).remember(
-            Memory(item_key(row["feed_id"], row["item_hash"]), row["feed_id"], "", now, until) for row in items
-        )
+        Articles(self._db).remember(Memory(item_key(row["feed_id"], row["item_hash"]), row["feed_id"], "", now, until) for row in items)
         gone["raw_items"] = len(items)
         gone["article_sources"] = self._delete("prune_sources")
         gone["deduped_articles"] = self._delete("prune_articles", before=before(settings.article_retention_days))

@@ -16,7 +16,9 @@ def migrate(engine: Engine) -> list[str]:
     migrations = load_migrations(engine.name)
     current = _current_version(engine)
     if current is not None and current > migrations[-1][0]:
-        raise StoreError(f"the database is at schema version {current}, this feed_assets knows {migrations[-1][0]}; use a newer feed_assets")
+        raise StoreError(
+            f"the database is at schema version {current}, this feed_assets knows {migrations[-1][0]}; use a newer feed_assets"
+        )
     if current == migrations[-1][0]:
         return []
     with engine.begin() as connection:

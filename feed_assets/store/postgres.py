@@ -113,4 +113,3 @@ class PostgresConnection:
 
 def _utc(value: Any) -> Any:
     return value.astimezone(UTC) if isinstance(value, datetime) else value
-

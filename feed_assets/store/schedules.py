@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from typing import Any
 
 from feed_assets.model import Claim, Hints, Schedule, Stats
 from feed_assets.store.encoding import encode_json
@@ -110,7 +111,12 @@ def to_schedule(row: Row) -> Schedule:
 
 def to_stats(row: Row) -> Stats:
     values = {column.name: row[column.name] for column in fields(Stats)}
-    hints = values["feed_hints"] or {}
-    values["feed_hints"] = Hints(**{name: tuple(value) if isinstance(value, list) else value for name, value in hints.items()})
+    hints: dict[str, Any] = values["feed_hints"] or {}
+    values["feed_hints"] = Hints(**{name: _tuple(value) for name, value in hints.items()})
     values["hourly_distribution"] = tuple(values["hourly_distribution"] or (0.0,) * 24)
     return Stats(**values)
+
+
+def _tuple(value: Any) -> Any:
+    """JSON knows lists only."""
+    return tuple(value) if isinstance(value, list) else value

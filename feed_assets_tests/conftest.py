@@ -1,0 +1,87 @@
+"""Fixtures: everything real (HTTP on loopback, DuckDB files, Postgres, Dagster instances) but the clock."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from feed_assets.settings import PREFIX, Settings, load_settings
+from feed_assets.settings import settings as process_settings
+from feed_assets.store import Store, open_store
+from feed_assets_tests.support.clock import Clock
+from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.feed_server import FeedServer
+
+ENGINES = ("duckdb", "postgres")
+
+
+@pytest.fixture(autouse=True)
+def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No setting of the developer's machine reaches a test."""
+    import os
+
+    for name in list(os.environ):
+        if (name.startswith(PREFIX) and not name.endswith("TEST_POSTGRES_URL")) or name == "DAGSTER_HOME":
+            monkeypatch.delenv(name)
+    monkeypatch.chdir(tmp_path)
+    process_settings.cache_clear()
+
+
+@pytest.fixture(params=ENGINES)
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """An empty database on each engine."""
+    if request.param == "duckdb":
+        yield f"duckdb:///{tmp_path / 'feeds.duckdb'}"
+        return
+    url = new_postgres_database()
+    yield url
+    drop_postgres_database(url)
+
+
+@pytest.fixture
+def store(database_url: str) -> Iterator[Store]:
+    opened = open_store(database_url)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def settings(database_url: str, tmp_path: Path) -> Settings:
+    return make_settings(tmp_path, DATABASE_URL=database_url)
+
+
+def make_settings(home: Path, **values: Any) -> Settings:
+    """Settings for tests: loopback is allowed, nothing waits for long."""
+    quick = {
+        "HOME": home,
+        "ALLOW_PRIVATE_NETWORKS": "true",
+        "DOMAIN_DELAY_SECONDS": 0,
+        "REQUEST_TIMEOUT_SECONDS": 2,
+        "JOB_TIMEOUT_SECONDS": 4,
+    }
+    return load_settings({PREFIX + name: str(value) for name, value in (quick | values).items()}, dotenv=None)
+
+
+@pytest.fixture
+def server() -> Iterator[FeedServer]:
+    running = FeedServer()
+    yield running
+    running.close()
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """How many tests ran on each engine."""
+    ran: Counter[str] = Counter()
+    for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", []):
+        if getattr(report, "when", "") == "call":
+            ran.update(engine for engine in ENGINES if engine in report.nodeid.lower().rpartition("[")[2])
+    terminalreporter.write_line(f"tests on DuckDB: {ran['duckdb']}, tests on Postgres: {ran['postgres']}")
