@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help up demo test check format lock clean
+.PHONY: help up demo test check format docs lock clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -27,6 +27,9 @@ check: $(READY) ## Lint, types, module map
 format: $(READY) ## Format the code
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY) ## Write docs/reference/ anew from the code
+	$(BIN)/python scripts/write_reference.py
 
 lock: $(READY) ## Write requirements.lock anew from what is installed
 	$(BIN)/python -m pip freeze --exclude-editable --exclude pip > requirements.lock

@@ -61,7 +61,7 @@ def commit_replay(
             found |= {item.item_hash: item for item in changes.new}
         if latest is None and not tx.articles.editions([feed.feed_id]):
             return not_refreshed(feed, "no response of this feed is stored yet, so there is nothing to replay")
-        _publish_feeds(tx, settings, [(feed, latest)], now)
+        checks = _publish_feeds(tx, settings, [(feed, latest)], now)[feed.feed_id]
     return FeedReport(
         feed.feed_id,
         feed.url,
@@ -75,6 +75,7 @@ def commit_replay(
         news=True,
         data_version=attempts[-1][1].body_sha256 if attempts else claim.schedule.body_sha256,
         titles=_titles(found.values()),
+        checks=health.compared(checks, claim.schedule.check_states),
         replayed=True,
     )
 
@@ -268,7 +269,7 @@ def _report(decision: Decision) -> FeedReport:
         news=decision.news,
         data_version=decision.attempt.body_sha256 or decision.schedule.body_sha256,
         titles=_titles((*changes.new, *changes.changed)),
-        checks=tuple(check for check in decision.checks if health.verdict_changed(check, before)),
+        checks=health.compared(decision.checks, before),
     )
 
 

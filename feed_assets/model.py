@@ -256,11 +256,12 @@ class NextRun:
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """The verdict of one per-feed check (the names are the Dagster asset checks)."""
+    """The verdict of one per-feed check (the names are the Dagster asset checks); `changed` when it was another before."""
 
     name: str
     passed: bool
     reason: str
+    changed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The only module that reads the environment.
 
 Settings are environment variables with the prefix FEED_ASSETS_, or lines of a `.env` file in the working directory.
+While a demo runs, its own settings stand in `demo.env` in HOME, so that every command sees the same; whatever the user sets wins.
 A name that is not a setting is an error, so that a typing mistake never goes unnoticed.
 """
 
@@ -84,7 +85,7 @@ class Settings(BaseModel):
     history_retention_days: int = Field(30, ge=1, le=3650, description="Days for which fetch attempts are kept.")
     dagster_retention_days: int = Field(30, ge=1, le=3650, description="Days for which finished Dagster runs are kept.")
 
-    analyzer: Literal["none", "mock", "openai"] = Field("none", description="What analyses articles.")
+    analyzer: Literal["none"] = Field("none", description="What analyses articles; there is no analyzer in this version.")
     api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")
     api_port: int = Field(8080, ge=0, le=65_535, description="Port the HTTP API listens on.")
     public_url: str = Field("", description="How others reach the HTTP API; used in links. Default: http://API_HOST:API_PORT.")
@@ -176,30 +177,41 @@ def settings() -> Settings:
     return load_settings()
 
 
+def demo_file(home: Path) -> Path:
+    """Where a running demo keeps its settings."""
+    return home / "demo.env"
+
+
 def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings by field name, and where each came from: the environment wins over `.env`."""
-    from_file = {k: v or "" for k, v in dotenv_values(dotenv).items()} if dotenv and dotenv.is_file() else {}
+    """Settings by field name, and where each came from: the environment wins over `.env`, and that over a running demo."""
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    for source, variables in ((str(dotenv), from_file), ("environment", environ)):
+
+    def take(source: str, variables: Mapping[str, str | None]) -> None:
         for variable, value in variables.items():
-            if not variable.startswith(PREFIX):
-                continue
             name = variable.removeprefix(PREFIX)
-            if name in OTHER_VARIABLES:
+            if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
                 continue
             if name.lower() not in Settings.model_fields or name != name.upper():
-                raise SettingsError(f"unknown setting {variable} (from {source}){_did_you_mean(name)}; `feed-assets config` lists them all")
-            if value.strip() == "":  # set but empty: as if it were not set
-                continue
-            values[name.lower()] = value.strip()
-            sources[name.lower()] = source
+                raise SettingsError(f"unknown setting {variable} (from {source}); {_did_you_mean(name)}")
+            if value and value.strip():  # set but empty: as if it were not set
+                values.setdefault(name.lower(), value.strip())
+                sources.setdefault(name.lower(), source)
+
+    take("environment", environ)
+    if dotenv is not None:
+        take(str(dotenv), _variables(dotenv))
+    take("running demo", _variables(demo_file(Path(values.get("home", Settings.model_fields["home"].default)))))
     return values, sources
+
+
+def _variables(path: Path) -> Mapping[str, str | None]:
+    return dotenv_values(path) if path.is_file() else {}
 
 
 def _did_you_mean(name: str) -> str:
     close = difflib.get_close_matches(name.upper(), [field.upper() for field in Settings.model_fields], n=1)
-    return f"; did you mean {PREFIX}{close[0]}?" if close else ""
+    return f"did you mean {PREFIX}{close[0]}?" if close else "docs/reference/settings.md lists them all"
 
 
 def _plain(error: Any) -> str:

@@ -19,7 +19,8 @@ _ANSWERS: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.api_route("/rss", methods=["GET", "HEAD"], response_class=Response, responses=_ANSWERS)
+@router.get("/rss", response_class=Response, responses=_ANSWERS)
+@router.head("/rss", include_in_schema=False)
 def by_url(request: Request, store: StoreAccess, url: str) -> Response:
     """The cached RSS document of the feed with this URL."""
     with store.read() as tx:
@@ -27,7 +28,8 @@ def by_url(request: Request, store: StoreAccess, url: str) -> Response:
     return _serve(request, store, feed, url)
 
 
-@router.api_route("/rss/{feed_id}", methods=["GET", "HEAD"], response_class=Response, responses=_ANSWERS)
+@router.get("/rss/{feed_id}", response_class=Response, responses=_ANSWERS)
+@router.head("/rss/{feed_id}", include_in_schema=False)
 def by_id(request: Request, store: StoreAccess, feed_id: str) -> Response:
     """The cached RSS document of a feed."""
     with store.read() as tx:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import socket
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
@@ -20,7 +23,7 @@ from feed_assets.cli.output import err, out
 from feed_assets.cli.supervisor import Child, Supervisor
 from feed_assets.errors import FeedAssetsError
 from feed_assets.refresh import utc_now
-from feed_assets.settings import PREFIX, Settings, mask_password, settings
+from feed_assets.settings import PREFIX, Settings, demo_file, mask_password, settings
 from feed_assets.store import Store, open_store
 
 DEMO_GROUP = "demo"
@@ -41,40 +44,67 @@ def up(
 ) -> None:
     """Start everything on this machine: Dagster UI, daemon, code location and HTTP API. Ctrl-C stops it all."""
     began = time.monotonic()
-    current = _environment_for(demo, api_port)
-    ui_port = _free(port, "--port")
-    _free(current.api_port, "--api-port")
-    store = open_store(current.store_url)
+    home = _home_for_all(api_port)
+    with _alone_in(home), _demo_settings(home, demo):
+        current = settings()
+        ui_port = _free(port, "--port")
+        _free(current.api_port, "--api-port")
+        store = open_store(current.store_url)
 
-    from feed_assets.defs.instance import prepare_dagster_home  # after the checks: it takes Dagster's three seconds
+        from feed_assets.defs.instance import prepare_dagster_home  # after the checks: it takes Dagster's three seconds
 
-    prepare_dagster_home(current)
-    supervisor = Supervisor(dict(os.environ), lambda line: err.print(line, markup=False, soft_wrap=True))
-    _stop_on_signals()
-    try:
-        _start(supervisor, current, store, ui_port, demo)
-        _greet(current, store, ui_port, demo, time.monotonic() - began)
-        supervisor.watch()
-    except KeyboardInterrupt:
-        err.print("stopping ...")
-    finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        supervisor.stop()
+        prepare_dagster_home(current)
+        supervisor = Supervisor(dict(os.environ), lambda line: err.print(line, markup=False, soft_wrap=True))
+        _stop_on_signals()
+        try:
+            _start(supervisor, current, store, ui_port, demo)
+            _greet(current, store, ui_port, demo, time.monotonic() - began)
+            supervisor.watch()
+        except KeyboardInterrupt:
+            err.print("stopping ...")
+        finally:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            supervisor.stop()
     err.print("stopped")
 
 
-def _environment_for(demo: bool, api_port: int | None) -> Settings:
-    """The settings, put into the environment so that all children have the same, wherever they are started."""
-    if demo:
-        for name, value in _DEMO_SETTINGS.items():
-            os.environ.setdefault(PREFIX + name, value)
+def _home_for_all(api_port: int | None) -> Path:
+    """HOME, made and put into the environment, so that all children have the same wherever they are started."""
     if api_port is not None:
         os.environ[f"{PREFIX}API_PORT"] = str(api_port)
     settings.cache_clear()
-    os.environ[f"{PREFIX}HOME"] = str(settings().home.absolute())
+    home = settings().home.absolute()
+    os.environ[f"{PREFIX}HOME"] = str(home)
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FeedAssetsError(f"cannot create {home}: {error.strerror}; FEED_ASSETS_HOME chooses another folder") from None
+    return home
+
+
+@contextmanager
+def _alone_in(home: Path) -> Iterator[None]:
+    with (home / "up.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise FeedAssetsError(f"`feed-assets up` is running already in {home}; stop it, or set FEED_ASSETS_HOME to another") from None
+        yield
+
+
+@contextmanager
+def _demo_settings(home: Path, demo: bool) -> Iterator[None]:
+    """The demo's own settings, for every command as long as it runs."""
+    file = demo_file(home)
+    file.unlink(missing_ok=True)  # of a demo that was killed
+    if demo:
+        file.write_text("".join(f"{PREFIX}{name}={value}\n" for name, value in _DEMO_SETTINGS.items()))
     settings.cache_clear()
-    return settings()
+    try:
+        yield
+    finally:
+        file.unlink(missing_ok=True)
 
 
 def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int, demo: bool) -> None:

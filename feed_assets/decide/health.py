@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -54,6 +55,11 @@ def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, no
     ]
 
 
-def verdict_changed(check: CheckResult, before: Mapping[str, bool]) -> bool:
-    """Worth an evaluation in Dagster: the verdict is a new one."""
-    return before.get(check.name) != check.passed
+def compared(checks: Sequence[CheckResult], before: Mapping[str, bool]) -> tuple[CheckResult, ...]:
+    """All verdicts that hold now: these, marked where they are new ones, and the earlier ones of what was not looked at again."""
+    looked_at = {check.name for check in checks}
+    kept = (CheckResult(name, passed, "as when the feed last changed", changed=False) for name, passed in before.items())
+    return (
+        *(replace(check, changed=before.get(check.name) != check.passed) for check in checks),
+        *(check for check in kept if check.name not in looked_at),
+    )

@@ -41,7 +41,7 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
     fetching = "raw_items" in selected and not config.replay
     reports = []
     try:
-        for report in _reports(pipeline, config.batch_id, feed_ids, fetching, context.run_id):
+        for report in _reports(pipeline, config.batch_id, feed_ids, fetching, context.run.run_id):
             reports.append(pipeline.reported(report))
             if not report.outcome.ok:
                 context.log.warning(f"{report.feed_id}: {report.reason}")

@@ -8,7 +8,7 @@ from feed_assets.decide.health import CHECKS
 from feed_assets.defs.partitions import feeds_partitions
 from feed_assets.model import CheckResult
 
-_ASSET_OF = {check.name: check.asset for check in CHECKS}
+ASSET_OF_CHECK = {check.name: check.asset for check in CHECKS}
 
 
 def check_specs() -> list[dg.AssetCheckSpec]:
@@ -19,7 +19,7 @@ def check_specs() -> list[dg.AssetCheckSpec]:
 
 def evaluation(feed_id: str, check: CheckResult) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
-        asset_key=dg.AssetKey(_ASSET_OF[check.name]),
+        asset_key=dg.AssetKey(ASSET_OF_CHECK[check.name]),
         check_name=check.name,
         passed=check.passed,
         severity=dg.AssetCheckSeverity.ERROR if check.name == "xml_valid" else dg.AssetCheckSeverity.WARN,

@@ -8,7 +8,7 @@ from typing import Any
 
 import dagster as dg
 
-from feed_assets.defs.checks import evaluation
+from feed_assets.defs.checks import ASSET_OF_CHECK, evaluation
 from feed_assets.defs.schemas import ASSETS, CODE_VERSIONS, UPSTREAM
 from feed_assets.model import FeedReport
 from feed_assets.settings import mask_password
@@ -18,7 +18,7 @@ ASSET_NAMES = tuple(asset.name for asset in ASSETS)
 
 
 def events(report: FeedReport, assets: Collection[str], *, site_url: str, always: bool) -> Iterator[Event]:
-    """What Dagster should know: materializations when there is news (or `always`), checks whose verdict changed."""
+    """What Dagster should know: materializations when there is news, checks whose verdict changed; or `always` both."""
     if report.outcome.ok and report.stored and (report.news or always):
         for name in ASSET_NAMES:
             if name in assets:
@@ -29,7 +29,9 @@ def events(report: FeedReport, assets: Collection[str], *, site_url: str, always
                     metadata=_METADATA[name](report, site_url),
                     tags=_versions(name, report.data_version or "none"),
                 )
-    yield from (evaluation(report.feed_id, check) for check in report.checks)
+    for check in report.checks:
+        if (check.changed or always) and ASSET_OF_CHECK[check.name] in assets:
+            yield evaluation(report.feed_id, check)
 
 
 def failure(reports: Sequence[FeedReport]) -> dg.Failure | None:

@@ -42,7 +42,7 @@ def parse_xml_feed(body: bytes, *, url: str, headers: Mapping[str, str]) -> Pars
 
 def _entry(entry: Any) -> Entry:
     published = from_struct(entry.get("published_parsed"))
-    updated = from_struct(entry.get("updated_parsed"))
+    updated = from_struct(dict.get(entry, "updated_parsed"))  # entry.get would pass `published` off as `updated`
     return Entry(
         guid=or_none(entry.get("id")),
         url=or_none(entry.get("link")),

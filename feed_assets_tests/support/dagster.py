@@ -1,0 +1,89 @@
+"""A real Dagster instance and the real definitions over a test's settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import dagster as dg
+
+from feed_assets.defs import build_definitions
+from feed_assets.defs.jobs import batch_config, refresh_feeds
+from feed_assets.defs.launch import register_partitions
+from feed_assets.defs.resources import Pipeline
+from feed_assets.settings import Settings
+
+
+class Dagster:
+    """What a person does in the UI and the daemon does by itself, as calls."""
+
+    def __init__(self, instance: dg.DagsterInstance, settings: Settings) -> None:
+        self.instance = instance
+        self.pipeline = Pipeline(settings)
+        self.definitions = build_definitions(self.pipeline)
+
+    def register(self) -> None:
+        register_partitions(self.pipeline, self.instance)
+
+    def tick(self) -> dg.SensorResult:
+        """One evaluation of the sensor, with its partition requests carried out."""
+        repository = self.definitions.get_repository_def()
+        context = dg.build_sensor_context(
+            instance=self.instance,
+            instance_ref=self.instance.get_ref(),
+            repository_def=repository,
+            resources={"pipeline": self.pipeline},
+        )
+        result = repository.get_sensor_def("due_feeds_sensor")(context)
+        assert isinstance(result, dg.SensorResult)
+        for request in result.dynamic_partitions_requests or ():
+            if isinstance(request, dg.AddDynamicPartitionsRequest):
+                self.instance.add_dynamic_partitions("feeds", list(request.partition_keys))
+            else:
+                for key in request.partition_keys:
+                    self.instance.delete_dynamic_partition("feeds", key)
+        return result
+
+    def run(
+        self,
+        *,
+        config: Mapping[str, Any] | None = None,
+        partition_key: str | None = None,
+        tags: Mapping[str, str] | None = None,
+        assets: Sequence[str] | None = None,
+    ) -> dg.ExecuteInProcessResult:
+        job = self.definitions.resolve_job_def(refresh_feeds.name)
+        return job.execute_in_process(
+            instance=self.instance,
+            run_config=dict(config or {}),
+            partition_key=partition_key,
+            tags=dict(tags or {}),
+            asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
+            raise_on_error=False,
+        )
+
+    def requested(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+        """Run what the sensor asked for."""
+        return self.run(config=request.run_config, partition_key=request.partition_key, tags=request.tags)
+
+    def refresh(self, *feed_ids: str) -> dg.ExecuteInProcessResult:
+        return self.run(config=batch_config(feed_ids=feed_ids))
+
+
+def materialized(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], dg.AssetMaterialization]:
+    """(asset, partition) -> what was said of it."""
+    found = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
+    return {(each.asset_key.to_user_string(), str(each.partition)): each for each in found}
+
+
+def evaluated(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], bool]:
+    """(check, partition) -> verdict."""
+    return {(each.check_name, str(each.partition)): each.passed for each in result.get_asset_check_evaluations()}
+
+
+def failure_of(result: dg.ExecuteInProcessResult) -> str:
+    """The reason as the UI shows it."""
+    event = next(event for event in result.all_events if event.is_step_failure)
+    data = event.step_failure_data.user_failure_data
+    assert data is not None, event.step_failure_data.error
+    return str(data.description)

@@ -1,0 +1,116 @@
+"""Write docs/reference/ from the code: settings, commands, HTTP API, assets and tables. `make docs` runs it; a test checks it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from feed_assets.api.app import create_app
+from feed_assets.cli.main import app
+from feed_assets.decide.health import CHECKS
+from feed_assets.defs.schemas import ASSETS
+from feed_assets.settings import PREFIX, Settings, describe_settings
+from feed_assets.store import connect
+
+FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
+NOTICE = "<!-- Written by `make docs` from the code. Edit the descriptions there. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """File name -> text."""
+    return {"settings.md": settings_page(), "commands.md": commands_page(), "http-api.md": api_page(), "assets.md": assets_page()}
+
+
+def settings_page() -> str:
+    lines = [
+        NOTICE,
+        "# Settings\n",
+        f"Environment variables with the prefix `{PREFIX}`, or lines of a `.env` file in the working directory; the environment wins.",
+        "`feed-assets config` prints every setting with its value and where that came from. An unknown name is an error, never ignored.\n",
+        "| setting | default | what it does |",
+        "|---|---|---|",
+    ]
+    for row in describe_settings({}, dotenv=None):
+        default = {"DATABASE_URL": "duckdb:///HOME/feeds.duckdb"}.get(row["setting"], row["value"])
+        shown = f"`{str(default).lower() if isinstance(default, bool) else default}`" if default != "" else "(empty)"
+        lines.append(f"| `{PREFIX}{row['setting']}` | {shown} | {_cell(row['description'])} |")
+    return "\n".join(lines) + "\n"
+
+
+def commands_page() -> str:
+    lines = [
+        NOTICE,
+        "# Commands\n",
+        "Exit codes: 0 done; 1 the operation failed, with a one-line reason on standard error; 2 bad usage.",
+        "Every command takes `--help`. `--json` prints JSON and nothing else on standard output.\n",
+    ]
+    for name, command in _commands("feed-assets", typer.main.get_command(app)):
+        context = command.make_context(name, [], resilient_parsing=True)
+        lines += [f"## `{' '.join([name, *command.collect_usage_pieces(context)])}`\n", (command.help or "").strip(), ""]
+        rows = [record for param in command.params if (record := _option(param, context))]
+        if rows:
+            lines += ["| | |", "|---|---|", *rows, ""]
+        if epilog := (command.epilog or "").strip():
+            lines += [f"Example: `{epilog.removeprefix('Example: ')}`\n"]
+    return "\n".join(lines)
+
+
+def api_page() -> str:
+    schema = create_app(Settings.model_validate({}), connect("duckdb:///unused.duckdb")).openapi()
+    lines = [
+        NOTICE,
+        "# HTTP API\n",
+        "Read-only, on `API_HOST:API_PORT` (default `127.0.0.1:8080`). Errors are problem JSON (RFC 9457).",
+        "The page at `/docs` lets one try it.\n",
+    ]
+    for path, methods in schema["paths"].items():
+        operation = methods["get"]
+        lines += [f"## `GET {path}`\n", operation.get("description", "").strip(), ""]
+        lines += [
+            f"- `{p['name']}` ({'required' if p.get('required') else 'optional'}) {p.get('description', '')}".rstrip()
+            for p in operation.get("parameters", ())
+        ]
+        lines += [f"- {status}: {answer['description']}" for status, answer in sorted(operation["responses"].items()) if status != "422"]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def assets_page() -> str:
+    lines = [NOTICE, "# Assets and their tables\n", "Each asset is partitioned by `feeds`; a partition's key is the feed's id.\n"]
+    for asset in ASSETS:
+        lines += [f"## `{asset.name}`\n", asset.description, ""]
+        lines += ["| column | type | |", "|---|---|---|", *(f"| `{name}` | {kind} | {text} |" for name, kind, text in asset.columns), ""]
+        checks = [check for check in CHECKS if check.asset == asset.name]
+        lines += [f"- check `{check.name}`: {check.description}" for check in checks] + ([""] if checks else [])
+    return "\n".join(lines)
+
+
+def _commands(name: str, command: Any) -> Iterator[tuple[str, Any]]:
+    """Commands by their full names; groups are only a way to them."""
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name, command
+    for each in sorted(inner or ()):
+        yield from _commands(f"{name} {each}", inner[each])
+
+
+def _option(param: Any, context: Any) -> str | None:
+    record = param.get_help_record(context)
+    if record is None or "--help" in param.opts:
+        return None
+    return f"| `{_cell(record[0].strip())}` | {_cell(record[1])} |"
+
+
+def _cell(text: Any) -> str:
+    return " ".join(str(text).split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name, text in pages().items():
+        (FOLDER / name).write_text(text, "utf-8")
+    print(json.dumps(sorted(pages())))
