@@ -14,9 +14,9 @@ import tldextract
 import yaml
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
-from feed_assets.errors import DuplicateFeed, FeedNotReady, UnknownFeed, UsageError
+from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
 from feed_assets.model import ErrorPolicy, Feed
-from feed_assets.settings import Settings
+from feed_assets.settings import Settings, mask_password
 from feed_assets.store import Store, Transaction
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
@@ -44,12 +44,15 @@ def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, 
     with store.begin() as tx:
         before = _live(tx, feed_id)
         after = _checked(replace(before, **changes))
+        if after.url != before.url and "root_domain" not in changes and before.root_domain == root_domain_of(before.url):
+            after = replace(after, root_domain=root_domain_of(after.url))
         if after.url != before.url:
             _refuse_taken_url(tx, after.url, feed_id)
             tx.schedules.forget_validators(feed_id)
             tx.schedules.revive(feed_id, at=now, reason="the URL was changed")
         tx.feeds.update(after, now=now)
-        _follow_schedule(tx, settings, before, after, now)
+        if after.url == before.url:
+            _follow_schedule(tx, settings, before, after, now)
         return after
 
 
@@ -74,22 +77,25 @@ def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: dateti
     added: list[Feed] = []
     unchanged, rejected = [], []
     with store.begin() as tx:
-        taken_urls = {feed.url: feed.feed_id for feed in tx.feeds.live()}
-        taken_ids = tx.feeds.all_ids()
+        known = tx.feeds.everything()
+        by_id = {feed.feed_id: feed for feed in known}
+        live = {feed.url: feed.feed_id for feed in known if feed.deleted_at is None}
+        deleted = {feed.url: feed.feed_id for feed in known if feed.deleted_at is not None}
         for row in rows:
             options = {str(key): value for key, value in row.items()}
             url, feed_id = str(options.pop("url", "")), options.pop("id", options.pop("feed_id", None))
             try:
-                feed = _new_feed(url, feed_id, now, options, taken_ids)
-            except UsageError as error:
-                rejected.append((url or str(feed_id), str(error)))
-                continue
-            if feed.url in taken_urls or feed_id in taken_ids:
-                unchanged.append(taken_urls.get(feed.url, feed.feed_id))
+                # A deleted feed comes back under its old name, with its history.
+                feed = _new_feed(url, deleted.get(url.strip()) if feed_id is None else feed_id, now, options, set(by_id))
+                if feed.url in live:
+                    unchanged.append(live[feed.url])
+                    continue
+                _refuse_taken_id(by_id.get(feed.feed_id))
+            except FeedAssetsError as error:
+                rejected.append((mask_password(url) or str(feed_id), str(error)))
                 continue
             added.append(feed)
-            taken_urls[feed.url] = feed.feed_id
-            taken_ids.add(feed.feed_id)
+            live[feed.url], by_id[feed.feed_id] = feed.feed_id, feed
         tx.feeds.put(added, next_run_at=now, reason="new feed")
     return Imported(tuple(feed.feed_id for feed in added), tuple(unchanged), tuple(rejected))
 
@@ -98,7 +104,7 @@ def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
     """The rows of a YAML feeds file."""
     try:
         document = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from None
     rows = document.get("feeds") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -115,11 +121,12 @@ def check_url(url: str) -> str:
         _ = parts.port
     except ValueError as error:
         raise UsageError(f"{url!r} is not a URL: {error}") from None
+    shown = mask_password(url)
     if parts.scheme.lower() not in ("http", "https"):
         start = f"it starts with {parts.scheme}:" if "://" in url else "it has no scheme"
-        raise UsageError(f"{url!r} cannot be fetched: {start}; write http:// or https:// in front")
+        raise UsageError(f"{shown!r} cannot be fetched: {start}; write http:// or https:// in front")
     if not host or any(character.isspace() or not character.isprintable() for character in url):
-        raise UsageError(f"{url!r} is not a URL that can be fetched")
+        raise UsageError(f"{shown!r} is not a URL that can be fetched")
     return url
 
 
@@ -148,9 +155,7 @@ def _prepare(tx: Transaction, url: str, feed_id: str | None, now: datetime, opti
     if feed_id is None and (deleted := tx.feeds.at_url(url)):
         feed_id = deleted[0].feed_id  # it comes back under its old name, with its history
     feed = _new_feed(url, feed_id, now, options, tx.feeds.all_ids())
-    before = tx.feeds.get(feed.feed_id)
-    if before is not None and before.deleted_at is None:
-        raise DuplicateFeed(f"there is a feed {feed.feed_id!r} already, at {before.url}; choose another --id")
+    _refuse_taken_id(tx.feeds.get(feed.feed_id))
     return feed
 
 
@@ -192,10 +197,15 @@ def _live(tx: Transaction, feed_id: str) -> Feed:
     return feed
 
 
+def _refuse_taken_id(other: Feed | None) -> None:
+    if other is not None and other.deleted_at is None:
+        raise DuplicateFeed(f"there is a feed {other.feed_id!r} already, at {mask_password(other.url)}; choose another id")
+
+
 def _refuse_taken_url(tx: Transaction, url: str, feed_id: str | None) -> None:
     for other in tx.feeds.at_url(url):
         if other.deleted_at is None and other.feed_id != feed_id:
-            raise DuplicateFeed(f"{url} is there already, as feed {other.feed_id!r}")
+            raise DuplicateFeed(f"{mask_password(url)} is there already, as feed {other.feed_id!r}")
 
 
 def _follow_schedule(tx: Transaction, settings: Settings, before: Feed, after: Feed, now: datetime) -> None:

@@ -16,7 +16,7 @@ from feed_assets.decide.cadence import Policy
 from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
 from feed_assets.decide.domain import allowed_entries
 from feed_assets.decide.identity import compare
-from feed_assets.model import Article, Changes, CheckResult, Claim, Feed, FeedReport, Item, Outcome, ParsedFeed
+from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, Item, Outcome, ParsedFeed
 from feed_assets.parse import plain_text, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
@@ -40,44 +40,6 @@ def commit_group(store: Store, settings: Settings, token: str, group: Sequence[A
     for attempt in group:
         decision = decided.get(attempt.feed_id)
         yield _report(decision) if decision else _not_stored(attempt, feeds.get(attempt.feed_id))
-
-
-def commit_replay(
-    store: Store, settings: Settings, token: str, claim: Claim, attempts: Sequence[tuple[str, Attempt]], *, now: datetime
-) -> FeedReport:
-    """Store again what stored responses say, oldest first. Schedule and statistics stay: nothing was fetched."""
-    feed = claim.feed
-    found: dict[str, Item] = {}
-    latest: ParsedFeed | None = None
-    with store.begin() as tx:
-        if feed.feed_id not in tx.schedules.fence(token, [feed.feed_id]):
-            return not_refreshed(feed, "its lease was lost to another run")
-        for fetch_id, attempt in attempts:
-            if attempt.parsed is None:
-                continue
-            latest = attempt.parsed
-            changes = compare(allowed_entries(feed, latest.entries), {})
-            _store_items(tx, settings, feed, fetch_id, attempt.result.fetched_at, changes.new)
-            found |= {item.item_hash: item for item in changes.new}
-        if latest is None and not tx.articles.editions([feed.feed_id]):
-            return not_refreshed(feed, "no response of this feed is stored yet, so there is nothing to replay")
-        checks = _publish_feeds(tx, settings, [(feed, latest)], now)[feed.feed_id]
-    return FeedReport(
-        feed.feed_id,
-        feed.url,
-        Outcome.SUCCESS,
-        found=len(found),
-        fetched_at=now,
-        next_run_at=claim.schedule.next_run_at,
-        next_run_reason=claim.schedule.next_run_reason,
-        interval_seconds=claim.schedule.interval_seconds,
-        articles_per_hour=claim.stats.articles_per_hour,
-        news=True,
-        data_version=attempts[-1][1].body_sha256 if attempts else claim.schedule.body_sha256,
-        titles=_titles(found.values()),
-        checks=health.compared(checks, claim.schedule.check_states),
-        replayed=True,
-    )
 
 
 def _still_wanted(attempt: Attempt, feed: Feed) -> bool:
@@ -112,24 +74,22 @@ def _write_items(tx: Transaction, settings: Settings, token: str, news: Sequence
     """Raw responses and their items, new and changed; what is merely still there is only marked as seen."""
     tx.items.save_bodies((_fetch_id(token, d), d.attempt.body_sha256 or "", d.attempt.result) for d in news)
     tx.items.touch((d.feed.feed_id, item.item_hash, d.attempt.result.fetched_at) for d in news for item in d.changes.known)
-    stories = _Stories(tx, settings)
+    stories = Stories(tx, settings)
     for decision in news:
         items = (*decision.changes.new, *decision.changes.changed)
         stories.add(decision.feed, _fetch_id(token, decision), decision.attempt.result.fetched_at, items)
     stories.save()
 
 
-def _store_items(tx: Transaction, settings: Settings, feed: Feed, fetch_id: str, fetched_at: datetime, items: Sequence[Item]) -> None:
-    stories = _Stories(tx, settings)
-    stories.add(feed, fetch_id, fetched_at, items)
-    stories.save()
+class Stories:
+    """Items on their way to `raw_items`, `deduped_articles`, `article_sources` and `dedup_cache`, written in bulk at the end.
 
+    A replay leaves `raw_items`, which it reads from, and what is remembered already as they are.
+    """
 
-class _Stories:
-    """Items on their way to `raw_items`, `deduped_articles`, `article_sources` and `dedup_cache`, written in bulk at the end."""
-
-    def __init__(self, tx: Transaction, settings: Settings) -> None:
+    def __init__(self, tx: Transaction, settings: Settings, *, replay: bool = False) -> None:
         self._tx = tx
+        self._replay = replay
         self._memory = timedelta(days=settings.article_retention_days + settings.dedup_retention_days)
         self._batch: list[tuple[Feed, str, datetime, Item]] = []
 
@@ -141,12 +101,18 @@ class _Stories:
             return
         keys = [key for feed, _, _, item in self._batch for key in (item_key(feed.feed_id, item.item_hash), *story_keys(item))]
         remembered = self._tx.articles.remembered(keys)
-        placed = [(feed, at, place(feed.feed_id, [item], remembered)[0]) for feed, _, at, item in self._batch]
-        self._tx.items.save((feed.feed_id, fetch_id, at, item) for feed, fetch_id, at, item in self._batch)
+        before = set(remembered) if self._replay else set()
+        carried = self._tx.articles.carried(filter(None, remembered.values()))
+        placed = [(feed, at, place(feed.feed_id, item, remembered, carried)) for feed, _, at, item in self._batch]
+        if not self._replay:
+            self._tx.items.save((feed.feed_id, fetch_id, at, item) for feed, fetch_id, at, item in self._batch)
         self._tx.articles.save(_article(feed, at, story) for feed, at, story in placed)
         self._tx.articles.save_sources((story.article_id, feed.feed_id, story.item.item_hash) for feed, _, story in placed)
         self._tx.articles.remember(
-            Memory(key, feed.feed_id, story.article_id, at, at + self._memory) for feed, at, story in placed for key in story.keys
+            Memory(key, feed.feed_id, story.article_id, at, at + self._memory)
+            for feed, at, story in placed
+            for key in story.keys
+            if key not in before
         )
 
 
@@ -156,12 +122,12 @@ def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
 
 
 def _publish(tx: Transaction, settings: Settings, news: Sequence[Decision]) -> dict[str, list[CheckResult]]:
-    return _publish_feeds(
+    return publish_feeds(
         tx, settings, [(d.feed, d.attempt.parsed) for d in news], max((d.attempt.result.fetched_at for d in news), default=None)
     )
 
 
-def _publish_feeds(
+def publish_feeds(
     tx: Transaction, settings: Settings, feeds: Sequence[tuple[Feed, ParsedFeed | None]], now: datetime | None
 ) -> dict[str, list[CheckResult]]:
     """Render the XML of these feeds from their stored articles. A document that says the same as before stays as it is."""
@@ -234,11 +200,11 @@ def _events(token: str, decision: Decision) -> Iterator[tuple[str, str, dict[str
     about = {"feed_id": decision.feed.feed_id, "url": decision.feed.url}
     happened: list[tuple[str, dict[str, Any]]] = []
     if decision.changes.new:
-        happened.append(("articles.new", {"count": len(decision.changes.new), "titles": [t for _, t, _ in _titles(decision.changes.new)]}))
+        happened.append(("articles.new", {"count": len(decision.changes.new), "titles": [t for _, t, _ in titles(decision.changes.new)]}))
     if decision.next_run.died and before.next_run_at is not None:
         happened.append(("feed.dead", {"reason": result.reason}))
-    if result.outcome.ok and before.consecutive_errors:
-        happened.append(("feed.recovered", {"after_errors": before.consecutive_errors}))
+    if result.outcome.ok and before.last_status not in (None, Outcome.SUCCESS):
+        happened.append(("feed.recovered", {"after_errors": before.consecutive_errors, "reason": before.last_error}))
     for kind, payload in happened:
         yield f"{_fetch_id(token, decision)}/{kind}", kind, about | payload, result.fetched_at
 
@@ -268,7 +234,7 @@ def _report(decision: Decision) -> FeedReport:
         articles_per_hour=decision.stats.articles_per_hour,
         news=decision.news,
         data_version=decision.attempt.body_sha256 or decision.schedule.body_sha256,
-        titles=_titles((*changes.new, *changes.changed)),
+        titles=titles((*changes.new, *changes.changed)),
         checks=health.compared(decision.checks, before),
     )
 
@@ -288,6 +254,6 @@ def not_refreshed(feed: Feed, reason: str) -> FeedReport:
     return FeedReport(feed.feed_id, feed.url, Outcome.TEMPORARY_ERROR, f"nothing stored: {reason}", stored=False)
 
 
-def _titles(items: Iterable[Item]) -> tuple[tuple[datetime | None, str, str | None], ...]:
+def titles(items: Iterable[Item]) -> tuple[tuple[datetime | None, str, str | None], ...]:
     first = list(items)[:_TITLES]
     return tuple((item.entry.published_at, plain_text(item.entry.title) or "Untitled", item.entry.url) for item in first)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from feed_assets.commit import commit_group, commit_replay, not_refreshed
+from feed_assets.commit import commit_group, not_refreshed
 from feed_assets.decide.attempt import Attempt
 from feed_assets.errors import FeedNotReady, NotAFeed, UnknownFeed
 from feed_assets.fetch import Fetcher, Turns, host_of
@@ -72,25 +72,7 @@ def refresh_feeds(
     wanted = [feed_id for feed_id in feed_ids if feed_id not in feeds or feeds[feed_id].enabled]
     yield from (not_refreshed(feed, "it is disabled") for feed in feeds.values() if not feed.enabled)
     if wanted:
-        yield from refresh(store, settings, _claim(store, settings, wanted, clock, patience), clock=clock, run_id=run_id)
-
-
-def replay_feeds(
-    store: Store, settings: Settings, feed_ids: Sequence[str], *, clock: Clock = utc_now, patience: float = 60.0
-) -> Iterator[FeedReport]:
-    """Build articles and XML of these feeds again from their stored responses, without any request."""
-    token = _claim(store, settings, feed_ids, clock, patience)
-    with store.begin() as tx:
-        claims = tx.schedules.start(token, now=clock(), lease=timedelta(seconds=settings.lease_seconds), only_enabled=False)
-    try:
-        for claim in claims:
-            with store.read() as tx:
-                bodies = tx.items.bodies([claim.feed.feed_id])
-            attempts = [(fetch_id, _parse(Attempt(claim, result, body_sha256=_sha256(result)), settings)) for fetch_id, result in bodies]
-            yield commit_replay(store, settings, token, claim, attempts, now=clock())
-    finally:
-        with store.begin() as tx:
-            tx.schedules.release(token)
+        yield from refresh(store, settings, claim(store, settings, wanted, clock, patience), clock=clock, run_id=run_id)
 
 
 def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_now, run_id: str | None = None) -> Iterator[FeedReport]:
@@ -115,7 +97,7 @@ def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_
             tx.schedules.release(token)
 
 
-def _claim(store: Store, settings: Settings, feed_ids: Sequence[str], clock: Clock, patience: float) -> str:
+def claim(store: Store, settings: Settings, feed_ids: Sequence[str], clock: Clock, patience: float) -> str:
     """Take these feeds, waiting a little for those that somebody is fetching. Gives the token."""
     lease = timedelta(seconds=settings.lease_seconds)
     token = new_token(clock())
@@ -194,11 +176,11 @@ def _read(attempt: Attempt, settings: Settings) -> Attempt:
     """Parse the body, unless there is none or it is the one we have."""
     if attempt.result.outcome is not Outcome.SUCCESS or attempt.result.body is None:
         return attempt
-    attempt = replace(attempt, body_sha256=_sha256(attempt.result))
-    return attempt if attempt.body_sha256 == attempt.claim.schedule.body_sha256 else _parse(attempt, settings)
+    attempt = replace(attempt, body_sha256=body_sha256(attempt.result))
+    return attempt if attempt.body_sha256 == attempt.claim.schedule.body_sha256 else parse(attempt, settings)
 
 
-def _parse(attempt: Attempt, settings: Settings) -> Attempt:
+def parse(attempt: Attempt, settings: Settings) -> Attempt:
     result = attempt.result
     try:
         parsed = parse_document(result.body or b"", url=result.url, headers=result.headers, max_entries=settings.max_articles_per_feed)
@@ -207,5 +189,5 @@ def _parse(attempt: Attempt, settings: Settings) -> Attempt:
     return replace(attempt, parsed=parsed)
 
 
-def _sha256(result: FetchResult) -> str:
+def body_sha256(result: FetchResult) -> str:
     return hashlib.sha256(result.body or b"").hexdigest()

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
@@ -28,6 +29,8 @@ REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
 OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
 
 PROFILES: Mapping[str, tuple[float, float]] = {"news": (1, 15), "polite": (15, 24 * 60)}
+
+_PASSWORD_PARAMETER = re.compile(r"(?i)((?:^|&)(?:ssl)?password=)[^&]*")
 
 
 class Settings(BaseModel):
@@ -105,9 +108,11 @@ class Settings(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _profile_sets_the_clamp(cls, values: dict[str, Any]) -> dict[str, Any]:
+        """What is set wins; the end that is not set comes from the profile, and gives way if it must."""
         shortest, longest = PROFILES.get(str(values.get("profile", "news")), PROFILES["news"])
-        values.setdefault("min_interval_minutes", shortest)
-        values.setdefault("max_interval_minutes", longest)
+        lower, upper = _number(values.get("min_interval_minutes")), _number(values.get("max_interval_minutes"))
+        values.setdefault("min_interval_minutes", shortest if upper is None else min(shortest, upper))
+        values.setdefault("max_interval_minutes", longest if lower is None else max(longest, lower))
         return values
 
     @model_validator(mode="after")
@@ -123,7 +128,7 @@ class Settings(BaseModel):
 
     @property
     def store_url(self) -> str:
-        return self.database_url or f"duckdb:///{self.home.absolute() / 'feeds.duckdb'}"
+        return self.database_url or f"duckdb:///{quote(str(self.home.absolute() / 'feeds.duckdb'))}"
 
     @property
     def site_url(self) -> str:
@@ -165,10 +170,11 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
 def mask_password(url: str) -> str:
     """The URL without its password, for logs, terminals and the Dagster UI."""
     parts = urlsplit(url)
-    if parts.password is None:
-        return url
     userinfo, _, address = parts.netloc.rpartition("@")
-    return urlunsplit(parts._replace(netloc=f"{userinfo.split(':', 1)[0]}:***@{address}"))
+    if ":" not in userinfo and not _PASSWORD_PARAMETER.search(parts.query):
+        return url
+    netloc = f"{userinfo.split(':', 1)[0]}:***@{address}" if ":" in userinfo else parts.netloc
+    return urlunsplit(parts._replace(netloc=netloc, query=_PASSWORD_PARAMETER.sub(r"\1***", parts.query)))
 
 
 @lru_cache(maxsize=1)
@@ -203,6 +209,13 @@ def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str,
         take(str(dotenv), _variables(dotenv))
     take("running demo", _variables(demo_file(Path(values.get("home", Settings.model_fields["home"].default)))))
     return values, sources
+
+
+def _number(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
 
 
 def _variables(path: Path) -> Mapping[str, str | None]:

@@ -34,6 +34,9 @@ SELECT * FROM feeds WHERE deleted_at IS NULL ORDER BY feed_id;
 -- name: feeds_at_url
 SELECT * FROM feeds WHERE url = :url ORDER BY CASE WHEN deleted_at IS NULL THEN 0 ELSE 1 END, deleted_at DESC;
 
+-- name: all_feeds
+SELECT * FROM feeds ORDER BY feed_id;
+
 -- name: all_feed_ids
 SELECT feed_id FROM feeds;
 
@@ -190,9 +193,11 @@ WHERE raw_items.feed_id = i.feed_id AND raw_items.item_hash = i.item_hash;
 SELECT feed_id, item_hash, content_hash FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
 
 -- name: save_articles
+-- In order of their keys, here and in `remember`: two batches with the same stories then never wait for each other in a circle.
 -- A story keeps the date it came with: publishers that re-date their items do not push them to the top again.
 INSERT INTO deduped_articles (article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at)
 SELECT article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at FROM incoming
+ORDER BY article_id
 ON CONFLICT (article_id) DO UPDATE SET
     url = excluded.url, canonical_url = excluded.canonical_url, headline = excluded.headline, source = excluded.source,
     content = excluded.content
@@ -203,12 +208,16 @@ INSERT INTO article_sources (article_id, feed_id, item_hash)
 SELECT article_id, feed_id, item_hash FROM incoming
 ON CONFLICT (feed_id, item_hash) DO UPDATE SET article_id = excluded.article_id;
 
+-- name: sources_of
+SELECT article_id, feed_id, item_hash FROM article_sources WHERE article_id IN (SELECT unnest(CAST(:article_ids AS TEXT[])));
+
 -- name: remembered
 SELECT content_hash, article_id FROM dedup_cache WHERE content_hash IN (SELECT unnest(CAST(:hashes AS TEXT[])));
 
 -- name: remember
 INSERT INTO dedup_cache (content_hash, feed_id, article_id, created_at, expires_at)
 SELECT content_hash, feed_id, article_id, created_at, expires_at FROM incoming
+ORDER BY content_hash
 ON CONFLICT (content_hash) DO UPDATE SET expires_at = excluded.expires_at;
 
 -- name: latest_items
@@ -225,9 +234,12 @@ FROM (
 WHERE place <= :items
 ORDER BY feed_id, place;
 
--- name: raw_fetches_of
+-- name: responses_of
+SELECT fetch_id FROM raw_fetches WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) ORDER BY fetched_at, fetch_id;
+
+-- name: raw_fetches
 SELECT fetch_id, feed_id, fetched_at, status_code, url, headers, body FROM raw_fetches
-WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) ORDER BY feed_id, fetched_at, fetch_id;
+WHERE fetch_id IN (SELECT unnest(CAST(:fetch_ids AS TEXT[]))) ORDER BY fetched_at, fetch_id;
 
 -- name: save_cached_feeds
 INSERT INTO cached_feeds (feed_id, xml_header, item_refs, xml_content, etag, created_at, updated_at)
@@ -251,7 +263,12 @@ ON CONFLICT (event_id) DO NOTHING;
 SELECT * FROM fetch_history WHERE feed_id = :feed_id ORDER BY fetch_time DESC LIMIT :rows;
 
 -- name: prune_raw_fetches
-DELETE FROM raw_fetches WHERE fetched_at < :before RETURNING fetch_id;
+-- The latest response of a feed is kept, however old: a replay needs it.
+DELETE FROM raw_fetches
+WHERE fetched_at < :before
+  AND ((feed_id, fetched_at) NOT IN (SELECT feed_id, max(fetched_at) FROM raw_fetches GROUP BY feed_id)
+       OR feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at < :before))
+RETURNING fetch_id;
 
 -- name: prune_history
 DELETE FROM fetch_history WHERE fetch_time < :before RETURNING fetch_id;
@@ -274,16 +291,22 @@ RETURNING article_id;
 DELETE FROM deduped_articles WHERE fetched_at < :before AND article_id NOT IN (SELECT article_id FROM article_sources) RETURNING article_id;
 
 -- name: prune_dedup_cache
-DELETE FROM dedup_cache WHERE expires_at < :now RETURNING content_hash;
+-- What is remembered of an article that is still there stays.
+DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING content_hash;
 
 -- name: prune_events
-DELETE FROM events WHERE delivered_at < :before RETURNING event_id;
+-- Delivered or not: news of a month ago is no news.
+DELETE FROM events WHERE created_at < :before RETURNING event_id;
 
 -- name: has_migrations
 SELECT 1 AS present FROM information_schema.tables WHERE table_name = 'schema_migrations' AND table_schema = current_schema();
 
 -- name: schema_version
 SELECT max(version) AS version FROM schema_migrations;
+
+-- name: first_migration_turn
+-- Before there is any table to lock.
+SELECT 1;
 
 -- name: lock_migrations
 -- DuckDB has one writer at a time anyway.

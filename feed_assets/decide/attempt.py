@@ -44,7 +44,7 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
     stats = _statistics(attempt, changes)
     next_run = cadence.next_run(feed, result, stats, before.consecutive_errors, policy)
     checks = [health.reachable(result)]
-    if attempt.parsed is not None and news:
+    if attempt.parsed is not None:
         checks += health.document_checks(attempt.parsed, changes, stored_before, result.fetched_at)
     return Decision(attempt, feed, changes, news, _schedule(attempt, next_run), stats, next_run, tuple(checks), stored_before)
 
@@ -55,7 +55,8 @@ def _statistics(attempt: Attempt, changes: Changes) -> Stats:
         return velocity.missed(stats, now=result.fetched_at)
     if attempt.parsed is not None:
         stats = replace(stats, feed_hints=attempt.parsed.hints)
-    published = [item.entry.published_at or result.fetched_at for item in changes.new]
+    first = stats.last_successful_fetch is None  # what a first document does not date may be of any age
+    published = [item.entry.published_at or result.fetched_at for item in changes.new if item.entry.published_at or not first]
     return velocity.learn(stats, published, now=result.fetched_at, new=len(changes.new))
 
 

@@ -49,8 +49,9 @@ def next_run(feed: Feed, result: FetchResult, stats: Stats, errors_so_far: int, 
     interval, reason = _interval(feed, stats, result.fetched_at, policy)
     if feed.refresh_interval_minutes is None:
         interval, reason = _slowed_by_hints(interval, reason, stats.feed_hints, result, policy)
-    if result.retry_after and result.retry_after > interval:
-        interval, reason = result.retry_after, f"the publisher asked for it (Retry-After {_words(result.retry_after)})"
+    asked = min(result.retry_after or timedelta(), timedelta(minutes=policy.hint_max_minutes))
+    if asked > interval:
+        interval, reason = asked, f"the publisher asked for it (Retry-After {_words(asked)})"
     return NextRun(result.fetched_at + interval, round(interval.total_seconds()), reason)
 
 
@@ -90,15 +91,15 @@ def _slowed_by_hints(interval: timedelta, reason: str, hints: Hints, result: Fet
     if floor > interval:
         interval, reason = floor, f"every {_words(floor)}: the publisher asked for it ({name})"
     moment = result.fetched_at + interval
-    allowed = _next_unskipped(moment, hints, timedelta(minutes=policy.hint_max_minutes))
+    allowed = _next_unskipped(moment, hints, result.fetched_at + timedelta(minutes=policy.hint_max_minutes))
     if allowed > moment:
         interval, reason = allowed - result.fetched_at, f"{reason}; then the publisher's skipHours/skipDays are over"
     return interval, reason
 
 
-def _next_unskipped(moment: datetime, hints: Hints, bound: timedelta) -> datetime:
-    """The first moment from this one on that the publisher does not ask to skip."""
-    latest = moment + bound
+def _next_unskipped(moment: datetime, hints: Hints, latest: datetime) -> datetime:
+    """The first moment from this one on that the publisher does not ask to skip, not after `latest`."""
+    latest = max(moment, latest)
     while moment < latest and (moment.hour in hints.skip_hours or _WEEKDAYS[moment.weekday()] in hints.skip_days):
         moment = moment.replace(minute=0, second=0, microsecond=0) + timedelta(hours=1)
     return min(moment, latest)
@@ -117,7 +118,9 @@ def _after_error(feed: Feed, result: FetchResult, errors: int, policy: Policy) -
     if not feed.polling:
         return NextRun(None, None, f"fetched once; polling is off: {why}", errors)
     minutes = min(_FIRST_BACKOFF_MINUTES * 2 ** min(errors - 1, 20), policy.backoff_max_minutes)
-    pause = timedelta(minutes=minutes * (1 + _JITTER * _spread(feed.feed_id, result.fetched_at)))
+    jitter = _JITTER * _spread(feed.feed_id, result.fetched_at)
+    later = minutes * (1 + jitter)
+    pause = timedelta(minutes=later if later <= policy.backoff_max_minutes else minutes * (1 - jitter))
     reason = f"error {errors} of {policy.max_consecutive_errors} ({why}): trying again in {_words(pause)}"
     floor = result.retry_after or (_TOO_MANY_REQUESTS if result.status_code == 429 else timedelta())
     if floor > pause:

@@ -41,6 +41,8 @@ def canonical_url(url: str | None) -> str | None:
     if parts.scheme.lower() not in ("http", "https") or not host:
         return None
     host = host.rstrip(".").removeprefix("www.")
+    if ":" in host:
+        host = f"[{host}]"
     if port and port not in (80, 443):
         host = f"{host}:{port}"
     query = sorted((name, value) for name, value in parse_qsl(parts.query, keep_blank_values=True) if not _is_tracking(name))

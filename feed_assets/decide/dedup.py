@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -31,18 +31,23 @@ def story_keys(item: Item) -> tuple[str, ...]:
     return (sha256(f"url:{url}"),) if url else ()
 
 
-def place(feed_id: str, items: Iterable[Item], remembered: MutableMapping[str, str]) -> list[Placed]:
-    """Give every item its article: a remembered one or one of its own. What is placed is remembered for those after it."""
-    placed = []
-    for item in items:
-        own = item_key(feed_id, item.item_hash)
-        keys = (own, *story_keys(item))
-        # The item's own memory comes first: an item whose URL changed stays the article that it was.
-        article_id = next((remembered[key] for key in keys if remembered.get(key)), None) or (keys[1:] or keys)[0][:32]
-        for key in keys:
-            remembered.setdefault(key, article_id)
-        placed.append(Placed(item, article_id, keys))
-    return placed
+def place(feed_id: str, item: Item, remembered: MutableMapping[str, str], carried: MutableMapping[tuple[str, str], str]) -> Placed:
+    """Give an item its article: a remembered one or one of its own. What is placed is remembered for those after it.
+
+    `carried` has the item of each (article, feed): two items of one feed are never the same story, though they may share a link.
+    """
+    own, stories = item_key(feed_id, item.item_hash), story_keys(item)
+
+    def joins(article_id: str | None) -> bool:
+        return bool(article_id) and carried.get((str(article_id), feed_id), item.item_hash) == item.item_hash
+
+    # The item's own memory comes first: an item whose URL changed stays the article that it was.
+    known = remembered.get(own) or next((remembered[key] for key in stories if joins(remembered.get(key))), None)
+    article_id = known or next((key[:32] for key in stories if key not in remembered), own[:32])
+    for key in (own, *stories):
+        remembered.setdefault(key, article_id)
+    carried.setdefault((article_id, feed_id), item.item_hash)
+    return Placed(item, article_id, (own, *stories))
 
 
 def without_old_news(feed_id: str, changes: Changes, remembered: Mapping[str, str]) -> Changes:

@@ -12,7 +12,8 @@ from feed_assets.defs.resources import Pipeline
 from feed_assets.defs.schemas import ASSETS, asset_spec
 from feed_assets.errors import FeedAssetsError
 from feed_assets.model import FeedReport
-from feed_assets.refresh import refresh, refresh_feeds, replay_feeds
+from feed_assets.refresh import refresh, refresh_feeds
+from feed_assets.replay import replay_feeds
 
 PARTITIONS_PER_BACKFILL_RUN = 25  # Dagster plans every partition of a run before it starts: small runs start soon
 

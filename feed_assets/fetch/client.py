@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -22,6 +23,7 @@ ACCEPT = (
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.3, */*;q=0.1"
 )
 _CHUNK = 64 * 1024
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold, and no database takes
 
 
 class Fetcher:
@@ -55,7 +57,7 @@ class Fetcher:
                     reason,
                     url=response.url,
                     status_code=response.status_code,
-                    headers=dict(response.headers),
+                    headers={name: _CONTROL.sub("", value) for name, value in response.headers.items()},
                     body=body,
                     bytes_received=response.raw.tell(),
                     retry_after=retry_after(response.headers, now),

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from typing import Any
-from urllib.parse import urljoin
 
 from feed_assets.model import Enclosure, Entry, ParsedFeed
 from feed_assets.parse.dates import from_iso
-from feed_assets.parse.text import clean, one_line, or_none
+from feed_assets.parse.text import absolute, clean, one_line, or_none
 
 
 def parse_json_feed(body: bytes, *, url: str) -> ParsedFeed | None:
@@ -36,16 +35,16 @@ def _entry(item: dict[str, Any], base: str) -> Entry:
     identifier = item.get("id")
     return Entry(
         guid=or_none(str(identifier)) if isinstance(identifier, str | int | float) else None,
-        url=urljoin(base, link) if link else None,
+        url=absolute(base, link) if link else None,
         title=one_line(item.get("title")),
         author=_author(item),
         published_at=from_iso(item.get("date_published")),
         updated_at=from_iso(item.get("date_modified")),
         content=clean(item.get("content_html")) or clean(item.get("content_text")) or clean(item.get("summary")),
-        categories=tuple(one_line(tag) for tag in item.get("tags") or () if isinstance(tag, str)),
+        categories=tuple(one_line(tag) for tag in _list(item, "tags") if isinstance(tag, str)),
         enclosures=tuple(
-            Enclosure(urljoin(base, one_line(a["url"])), or_none(a.get("mime_type")), _size(a.get("size_in_bytes")))
-            for a in item.get("attachments") or ()
+            Enclosure(absolute(base, one_line(a["url"])), or_none(a.get("mime_type")), _size(a.get("size_in_bytes")))
+            for a in _list(item, "attachments")
             if isinstance(a, dict) and or_none(a.get("url"))
         ),
     )
@@ -55,6 +54,11 @@ def _author(item: dict[str, Any]) -> str | None:
     authors = item.get("authors") or [item.get("author")]
     names = [one_line(a.get("name")) for a in authors if isinstance(a, dict)] if isinstance(authors, list) else []
     return ", ".join(filter(None, names)) or None
+
+
+def _list(item: dict[str, Any], name: str) -> list[Any]:
+    value = item.get(name)
+    return value if isinstance(value, list) else []
 
 
 def _size(value: Any) -> int | None:

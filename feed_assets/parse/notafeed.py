@@ -17,14 +17,14 @@ _NAMES = {
 
 def seems_to_be(body: bytes) -> str:
     head = body[:4096]
+    if head.lstrip()[:1] in (b"{", b"["):
+        return "JSON of another kind"
     if b"<!doctype html" in head.lower():
         return "an HTML page"
     text = re.sub(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", b"", head, flags=re.DOTALL | re.IGNORECASE)
     if found := _ROOT.search(text):
         name = found[1].lower().rpartition(b":")[2]
         return _NAMES.get(name, f"XML with the root element <{found[1].decode('ascii', 'replace')}>")
-    if head.lstrip()[:1] in (b"{", b"["):
-        return "JSON of another kind"
     if head.startswith(b"%PDF"):
         return "a PDF file"
     return "plain text" if b"\x00" not in head else "binary data"

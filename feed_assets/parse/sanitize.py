@@ -7,7 +7,7 @@ import re
 
 import nh3
 
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"</?[A-Za-z!][^>]*>")
 _BLANKS = re.compile(r"\s+")
 
 

@@ -13,9 +13,11 @@ import feedparser
 from feed_assets.errors import NotAFeed
 from feed_assets.model import Enclosure, Entry, Hints, ParsedFeed
 from feed_assets.parse.dates import from_struct
-from feed_assets.parse.text import clean, one_line, or_none
+from feed_assets.parse.text import clean, one_line, or_none, whole_number
 
 _PERIODS = {"hourly": 3600, "daily": 86_400, "weekly": 7 * 86_400, "monthly": 30 * 86_400, "yearly": 365 * 86_400}
+
+_OLD_RDF = b"channel.netscape.com/rdf/simple/0.9"  # RSS 0.90, whose namespace feedparser does not know
 
 
 def parse_xml_feed(body: bytes, *, url: str, headers: Mapping[str, str]) -> ParsedFeed | None:
@@ -23,14 +25,14 @@ def parse_xml_feed(body: bytes, *, url: str, headers: Mapping[str, str]) -> Pars
     told = {"content-location": url}
     if content_type := headers.get("Content-Type") or headers.get("content-type"):
         told["content-type"] = content_type
-    document = feedparser.parse(io.BytesIO(body), response_headers=told, sanitize_html=False)
-    if not document.version:
+    document = feedparser.parse(io.BytesIO(_trimmed(body)), response_headers=told, sanitize_html=False)
+    if not document.version and not (document.entries and _OLD_RDF in body[:1000]):
         return None
     if not document.entries and isinstance(document.get("bozo_exception"), SAXParseException):
         raise NotAFeed(f"this is broken XML with no readable entry: {document.bozo_exception.getMessage()}")
     feed = document.feed
     return ParsedFeed(
-        format=document.version,
+        format=document.version or "rss090",
         title=one_line(feed.get("title")),
         link=or_none(feed.get("link")),
         description=one_line(feed.get("subtitle")),
@@ -38,6 +40,11 @@ def parse_xml_feed(body: bytes, *, url: str, headers: Mapping[str, str]) -> Pars
         entries=tuple(map(_entry, document.entries)),
         hints=_hints(feed, body),
     )
+
+
+def _trimmed(body: bytes) -> bytes:
+    """Without blanks before the XML declaration, which XML forbids and publishers write."""
+    return body.lstrip() if body[:1] in b" \t\r\n" else body
 
 
 def _entry(entry: Any) -> Entry:
@@ -53,7 +60,7 @@ def _entry(entry: Any) -> Entry:
         content=_content(entry),
         categories=tuple(filter(None, (one_line(tag.get("term")) for tag in entry.get("tags") or ()))),
         enclosures=tuple(
-            Enclosure(one_line(e["href"]), or_none(e.get("type")), int(e["length"]) if str(e.get("length", "")).isdigit() else None)
+            Enclosure(one_line(e["href"]), or_none(e.get("type")), whole_number(e.get("length"), most=2**53))
             for e in entry.get("enclosures") or ()
             if one_line(e.get("href"))
         ),
@@ -71,14 +78,12 @@ def _content(entry: Any) -> str:
 
 
 def _hints(feed: Any, body: bytes) -> Hints:
-    ttl = str(feed.get("ttl", "")).strip()
     period = _PERIODS.get(one_line(feed.get("sy_updateperiod")).lower())
-    frequency = one_line(feed.get("sy_updatefrequency"))
-    times = int(frequency) if frequency.isdigit() and int(frequency) else 1
+    times = whole_number(feed.get("sy_updatefrequency")) or 1
     return Hints(
-        ttl_minutes=min(int(ttl), 10**6) if ttl.isdigit() else None,
+        ttl_minutes=whole_number(feed.get("ttl"), most=10**6),
         update_period_seconds=period // times if period else None,
-        skip_hours=tuple(sorted({int(hour) % 24 for hour in _skipped(body, b"Hour") if hour.isdigit()})),
+        skip_hours=tuple(sorted({hour % 24 for text in _skipped(body, b"Hour") if (hour := whole_number(text)) is not None})),
         skip_days=tuple(sorted({day.lower() for day in _skipped(body, b"Day")})),
     )
 

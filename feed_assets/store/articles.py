@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -59,16 +59,24 @@ class Articles:
         wanted = sorted(set(hashes))
         return {row["content_hash"]: row["article_id"] for row in self._db.rows("remembered", hashes=wanted)} if wanted else {}
 
+    def carried(self, article_ids: Iterable[str]) -> dict[tuple[str, str], str]:
+        """(article_id, feed_id) -> item_hash: which item of a feed brought the story."""
+        wanted = sorted(set(article_ids))
+        rows = self._db.rows("sources_of", article_ids=wanted) if wanted else []
+        return {(row["article_id"], row["feed_id"]): row["item_hash"] for row in rows}
+
     def remember(self, memories: Iterable[Memory]) -> None:
         rows = {m.content_hash: (m.content_hash, m.feed_id, m.article_id, m.created_at, m.expires_at) for m in memories}
         self._db.write("remember", ("content_hash", "feed_id", "article_id", "created_at", "expires_at"), rows.values())
 
     def save(self, articles: Iterable[Article]) -> None:
         """Add articles, or update those that the same feed brought before."""
-        rows: dict[str, list[Any]] = {}
-        for article in articles:  # of two feeds that bring the same story at once, the first has it
-            rows.setdefault(article.article_id, [getattr(article, name) for name in _ARTICLE_COLUMNS])
-        self._db.write("save_articles", _ARTICLE_COLUMNS, rows.values())
+        latest: dict[str, Article] = {}
+        for article in articles:
+            first = latest.setdefault(article.article_id, article)
+            if first is not article and first.feed_id == article.feed_id:  # a later version; another feed's copy changes nothing
+                latest[article.article_id] = replace(article, published_at=first.published_at, fetched_at=first.fetched_at)
+        self._db.write("save_articles", _ARTICLE_COLUMNS, ([getattr(a, name) for name in _ARTICLE_COLUMNS] for a in latest.values()))
 
     def save_sources(self, sources: Iterable[tuple[str, str, str]]) -> None:
         """Which feeds carried a story: (article_id, feed_id, item_hash)."""

@@ -29,6 +29,15 @@ _FRAME_TYPES = {
     "blob": "object",
 }
 
+_NO_DOWNLOADS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+_turns: dict[Path, threading.RLock] = {}
+
+
+def _turn(path: Path) -> threading.RLock:
+    """Threads of this process take turns with a file: two open connections would share one lock on it and keep other
+    processes out for longer."""
+    return _turns.setdefault(path.absolute(), threading.RLock())
+
 
 class DuckDBEngine:
     """Opens the file for each transaction; `patience` is how long to wait for another process to let go."""
@@ -38,9 +47,7 @@ class DuckDBEngine:
     def __init__(self, path: Path, *, patience: float = 60.0) -> None:
         self.path = path
         self.patience = patience
-        # Threads of this process take turns: two open connections would share one lock on the file and
-        # keep other processes out for longer.
-        self._turn = threading.RLock()
+        self._turn = _turn(path)
 
     @contextmanager
     def begin(self, *, read_only: bool = False) -> Iterator[DuckDBConnection]:
@@ -75,10 +82,10 @@ class DuckDBEngine:
             raise StoreError(f"cannot create {self.path.parent}: {error.strerror}") from None
         while True:
             try:
-                connection = duckdb.connect(str(self.path), read_only=read_only)
+                connection = duckdb.connect(str(self.path), read_only=read_only, config=_NO_DOWNLOADS)
             except duckdb.Error as error:
                 # A file of another process, or one that is being created at this very moment.
-                waits = "lock" in str(error).lower() or "Can't open a connection to same database" in str(error)
+                waits = "Could not set lock on file" in str(error) or "Can't open a connection to same database" in str(error)
                 if not waits:
                     raise StoreError(f"cannot use {self.path} as a database: {_first_line(error)}") from None
                 if time.monotonic() > deadline:
@@ -120,10 +127,8 @@ class DuckDBConnection:
             {column: pd.Series([row[place] for row in values], dtype=_FRAME_TYPES[kind(column)]) for place, column in enumerate(columns)}
         )
         self._raw.register("incoming", frame)
-        try:
-            self._raw.execute(self._queries[query])
-        finally:
-            self._raw.unregister("incoming")
+        self._raw.execute(self._queries[query])
+        self._raw.unregister("incoming")
         return len(values)
 
     def script(self, text: str) -> None:

@@ -28,6 +28,10 @@ class Feeds:
         """Feeds with this URL: a live one first, then deleted ones, the last deleted first."""
         return [to_feed(row) for row in self._db.rows("feeds_at_url", url=url)]
 
+    def everything(self) -> list[Feed]:
+        """Deleted ones too."""
+        return [to_feed(row) for row in self._db.rows("all_feeds")]
+
     def live(self) -> list[Feed]:
         return [to_feed(row) for row in self._db.rows("live_feeds")]
 

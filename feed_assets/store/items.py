@@ -71,9 +71,13 @@ class Items:
             ),
         )
 
-    def bodies(self, feed_ids: Sequence[str]) -> list[tuple[str, FetchResult]]:
-        """(fetch_id, response as it came) of every stored response, oldest first within a feed."""
-        return [(row["fetch_id"], _to_result(row)) for row in self._db.rows("raw_fetches_of", feed_ids=list(feed_ids))]
+    def responses(self, feed_ids: Sequence[str]) -> list[str]:
+        """The fetch_ids of all stored responses of these feeds, in the order they came."""
+        return [row["fetch_id"] for row in self._db.rows("responses_of", feed_ids=list(feed_ids))]
+
+    def bodies(self, fetch_ids: Sequence[str]) -> list[tuple[str, FetchResult]]:
+        """(fetch_id, response as it came), in the order they came."""
+        return [(row["fetch_id"], _to_result(row)) for row in self._db.rows("raw_fetches", fetch_ids=list(fetch_ids))]
 
     def save_history(self, rows: Iterable[Row]) -> None:
         self._db.write("save_history", _HISTORY_COLUMNS, ([row[name] for name in _HISTORY_COLUMNS] for row in rows))

@@ -22,6 +22,7 @@ def migrate(engine: Engine) -> list[str]:
     if current == migrations[-1][0]:
         return []
     with engine.begin() as connection:
+        connection.rows("first_migration_turn")
         connection.script(_ENSURE)
     applied = []
     for number, name, text in migrations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -12,7 +13,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from feed_assets.errors import StoreError
+from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError
 from feed_assets.settings import mask_password
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
@@ -36,6 +37,7 @@ class PostgresEngine:
         self.url = url
         self.patience = patience
         self._pool: ConnectionPool[psycopg.Connection[dict[str, Any]]] | None = None
+        self._opening = threading.Lock()
 
     @contextmanager
     def begin(self, *, read_only: bool = False) -> Iterator[PostgresConnection]:
@@ -47,11 +49,14 @@ class PostgresEngine:
         except PoolTimeout:
             raise StoreError(f"cannot reach {mask_password(self.url)}: {self._diagnosis()}") from None
         except psycopg.Error as error:
-            raise StoreError(f"{mask_password(self.url)}: {str(error).strip().splitlines()[0]}") from error
+            raise self._translated(error) from error
 
     def vacuum(self) -> None:
-        with psycopg.connect(self.url, autocommit=True) as raw:
-            raw.execute("VACUUM ANALYZE")
+        try:
+            with psycopg.connect(self.url, autocommit=True) as raw:
+                raw.execute("VACUUM ANALYZE")
+        except psycopg.Error as error:
+            raise self._translated(error) from error
 
     def close(self) -> None:
         if self._pool is not None:
@@ -59,24 +64,30 @@ class PostgresEngine:
             self._pool = None
 
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[dict[str, Any]]]:
-        if self._pool is None:
-            self._pool = ConnectionPool(
-                self.url,
-                min_size=0,
-                max_size=8,
-                timeout=self.patience,
-                kwargs={"row_factory": dict_row, "options": "-c TimeZone=UTC", "connect_timeout": 10},
-                check=ConnectionPool.check_connection,
-                open=True,
-            )
-        return self._pool
+        with self._opening:
+            if self._pool is None:
+                self._pool = ConnectionPool(
+                    self.url,
+                    min_size=0,
+                    max_size=8,
+                    timeout=self.patience,
+                    kwargs={"row_factory": dict_row, "options": "-c TimeZone=UTC", "connect_timeout": 10},
+                    check=ConnectionPool.check_connection,
+                    open=True,
+                )
+            return self._pool
+
+    def _translated(self, error: psycopg.Error) -> FeedAssetsError:
+        if isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "feeds_url":
+            return DuplicateFeed("a feed with this URL was added at the same moment")
+        return StoreError(f"{mask_password(self.url)}: {str(error).strip().splitlines()[0]}")
 
     def _diagnosis(self) -> str:
         """The pool only says that it waited; one direct try says why."""
         try:
             psycopg.connect(self.url, connect_timeout=5).close()
         except psycopg.Error as error:
-            return str(error).strip().splitlines()[-1]
+            return str(error).strip().splitlines()[0]
         return f"no connection became free in {self.patience:.0f} s"
 
 

@@ -29,11 +29,13 @@ def test_old_responses_go_and_articles_stay(
     catalog.add_feed(store, server.publish("/news", rss("A story")), now=utc_now(), feed_id="news")
     dagster.register()
     dagster.refresh("news")
+    server.publish("/news", rss("Another story", "A story"))
+    dagster.refresh("news")
 
     assert keep_house(dagster, monkeypatch, in_days=settings.raw_retention_days + 1).success
 
     after = counts(store)
-    assert (after["raw_fetches"], after["deduped_articles"], after["cached_feeds"]) == (0, 1, 1)
+    assert (after["raw_fetches"], after["deduped_articles"], after["cached_feeds"]) == (1, 2, 1), "the latest response stays, for replays"
 
 
 def test_runs_that_left_nothing_behind_are_deleted_and_others_kept(

@@ -16,5 +16,8 @@ RETURNING feed_id;
 SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
 ORDER BY feed_id FOR UPDATE;
 
+-- name: first_migration_turn
+SELECT pg_advisory_xact_lock(hashtext('feed_assets migrations'));
+
 -- name: lock_migrations
 LOCK TABLE schema_migrations IN ACCESS EXCLUSIVE MODE;

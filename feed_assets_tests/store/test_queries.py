@@ -1,0 +1,68 @@
+"""The named queries of sql/: each is used, each is there on both engines, and the loader reads them right."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import feed_assets.store
+from feed_assets.store.queries import load_queries, sql_folder
+
+ENGINES = ("duckdb", "postgres")
+FILES = ("queries.sql", "duckdb/queries.sql", "postgres/queries.sql")
+STORE = Path(feed_assets.store.__file__).parent
+CODE = "\n".join(path.read_text("utf-8") for path in sorted(STORE.glob("*.py")))
+
+
+def queries_in(file: str) -> list[tuple[str, str]]:
+    pieces = re.split(r"(?m)^-- name: (\w+)\s*$", (sql_folder() / file).read_text("utf-8"))
+    return list(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+def names_in(file: str) -> list[str]:
+    return [name for name, _ in queries_in(file)]
+
+
+def parameters(statement: str) -> set[str]:
+    return set(re.findall(r"(?<![:\w]):(\w+)", statement))
+
+
+def test_every_query_is_used_by_the_store() -> None:
+    assert [name for file in FILES for name in names_in(file) if f'"{name}"' not in CODE] == []
+
+
+def test_every_query_that_the_store_asks_for_exists() -> None:
+    asked = set(re.findall(r"\.(?:rows|run|write|_delete)\(\s*\"(\w+)\"", CODE))
+    assert len(asked) > 30
+    assert asked - set(names_in("queries.sql")) == set()
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_no_name_is_given_twice_in_one_file(file: str) -> None:
+    names = names_in(file)
+    assert sorted(set(names)) == sorted(names)
+
+
+def test_both_engines_have_the_same_queries() -> None:
+    duckdb, postgres = (set(load_queries(engine, "<{}>")) for engine in ENGINES)
+    assert duckdb == postgres
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_engine_overrides_only_queries_that_exist_and_with_the_same_parameters(engine: str) -> None:
+    common = dict(queries_in("queries.sql"))
+    for name, text in queries_in(f"{engine}/queries.sql"):
+        assert name in common
+        assert parameters(text) == parameters(common[name])
+
+
+def test_parameters_are_spelled_as_the_driver_wants_them() -> None:
+    assert load_queries("duckdb", "${}")["get_feed"] == "SELECT * FROM feeds WHERE feed_id = $feed_id"
+    assert load_queries("postgres", "%({})s")["get_feed"] == "SELECT * FROM feeds WHERE feed_id = %(feed_id)s"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_queries_are_single_statements_without_comments(engine: str) -> None:
+    assert [name for name, text in load_queries(engine, "<{}>").items() if not text or ";" in text or "--" in text] == []
