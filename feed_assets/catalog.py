@@ -9,19 +9,19 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
-import tldextract
 import yaml
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
 from feed_assets.model import ErrorPolicy, Feed
-from feed_assets.settings import Settings, mask_password
+from feed_assets.settings import Settings
 from feed_assets.store import Store, Transaction
+from feed_assets.urls import domain_of, mask_password
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 _EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in ("feed_id", "created_at", "updated_at", "deleted_at"))
-_suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)  # the bundled list: no request at run time
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,8 @@ def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, 
     with store.begin() as tx:
         before = _live(tx, feed_id)
         after = _checked(replace(before, **changes))
-        if after.url != before.url and "root_domain" not in changes and before.root_domain == root_domain_of(before.url):
-            after = replace(after, root_domain=root_domain_of(after.url))
+        if after.url != before.url and "root_domain" not in changes and before.root_domain == domain_of(before.url):
+            after = replace(after, root_domain=domain_of(after.url))
         if after.url != before.url:
             _refuse_taken_url(tx, after.url, feed_id)
             tx.schedules.forget_validators(feed_id)
@@ -101,10 +101,13 @@ def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: dateti
 
 
 def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of a YAML feeds file."""
+    """The rows of a feeds file: YAML, or OPML."""
     try:
-        document = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        content = path.read_bytes()
+        if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
+            return read_opml(content)
+        document = yaml.safe_load(content.decode("utf-8-sig"))
+    except (OSError, ValueError, yaml.YAMLError, ElementTree.ParseError) as error:
         raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from None
     rows = document.get("feeds") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
@@ -112,27 +115,40 @@ def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
     return rows
 
 
+def read_opml(content: bytes) -> list[Mapping[str, Any]]:
+    """The feeds of an OPML list; an outline around outlines is their group."""
+    rows: list[Mapping[str, Any]] = []
+
+    def walk(outline: ElementTree.Element, group: str | None) -> None:
+        named = {name.lower(): " ".join(value.split()) for name, value in outline.attrib.items()}
+        name = named.get("title") or named.get("text")
+        if "xmlurl" in named:
+            options = {"source_name": name, "feed_group": group}
+            rows.append({"url": named["xmlurl"]} | {column: value for column, value in options.items() if value})
+        for inner in outline.findall("outline"):
+            walk(inner, name or group)
+
+    for outline in ElementTree.fromstring(content).findall("./body/outline"):
+        walk(outline, None)
+    return rows
+
+
 def check_url(url: str) -> str:
     """A URL that can be fetched, or the reason why this one cannot."""
     url = url.strip()
+    shown = mask_password(url)
     try:
         parts = urlsplit(url)
         host = parts.hostname
         _ = parts.port
     except ValueError as error:
-        raise UsageError(f"{url!r} is not a URL: {error}") from None
-    shown = mask_password(url)
+        raise UsageError(f"{shown!r} is not a URL: {mask_password(str(error))}") from None
     if parts.scheme.lower() not in ("http", "https"):
         start = f"it starts with {parts.scheme}:" if "://" in url else "it has no scheme"
         raise UsageError(f"{shown!r} cannot be fetched: {start}; write http:// or https:// in front")
     if not host or any(character.isspace() or not character.isprintable() for character in url):
         raise UsageError(f"{shown!r} is not a URL that can be fetched")
     return url
-
-
-def root_domain_of(url: str) -> str | None:
-    """The registrable domain, or None for addresses and intranet names."""
-    return _suffixes(url).top_domain_under_public_suffix or None
 
 
 def slug(url: str, taken: set[str]) -> str:
@@ -166,7 +182,7 @@ def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, An
     name = slug(url, taken) if feed_id is None else str(feed_id)
     if not _ID.fullmatch(name):
         raise UsageError(f"{name!r} cannot be an id: use lower-case letters, digits, dots, dashes and underscores (at most 100)")
-    values = {"source_name": urlsplit(url).hostname or name, "root_domain": root_domain_of(url)} | dict(options)
+    values = {"source_name": urlsplit(url).hostname or name, "root_domain": domain_of(url)} | dict(options)
     values["source_name"] = values["source_name"] or name
     return _checked(Feed(feed_id=name, url=url, created_at=now, updated_at=now, **values))
 

@@ -21,6 +21,7 @@ from feed_assets.parse import plain_text, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
 from feed_assets.store import CachedFeed, Memory, Store, Transaction
+from feed_assets.urls import without_credentials
 
 _TITLES = 10  # in a report's preview
 
@@ -145,7 +146,7 @@ def publish_feeds(
         def rendered(at: datetime, feed: Feed = feed, parsed: ParsedFeed | None = parsed, items: Any = items) -> Rendered:
             return render_rss(
                 title=(parsed and parsed.title) or feed.source_name,
-                link=(parsed and parsed.link) or feed.url,
+                link=(parsed and parsed.link) or without_credentials(feed.url),
                 description=parsed.description if parsed else "",
                 language=parsed.language if parsed else None,
                 self_url=f"{settings.site_url}/rss/{feed.feed_id}",

@@ -18,11 +18,12 @@ from datetime import UTC, datetime, timedelta
 from feed_assets.commit import commit_group, not_refreshed
 from feed_assets.decide.attempt import Attempt
 from feed_assets.errors import FeedNotReady, NotAFeed, UnknownFeed
-from feed_assets.fetch import Fetcher, Turns, host_of
+from feed_assets.fetch import Fetcher, Turns
 from feed_assets.model import Claim, FeedReport, FetchRequest, FetchResult, Outcome
 from feed_assets.parse import parse_document
 from feed_assets.settings import Settings
 from feed_assets.store import Queue, Store
+from feed_assets.urls import host_of
 
 Clock = Callable[[], datetime]
 

@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import difflib
 import os
-import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 from dotenv import dotenv_values
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from feed_assets import __version__
 from feed_assets.errors import SettingsError
+from feed_assets.urls import mask_password
 
 PREFIX = "FEED_ASSETS_"
 REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
@@ -29,8 +29,6 @@ REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
 OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
 
 PROFILES: Mapping[str, tuple[float, float]] = {"news": (1, 15), "polite": (15, 24 * 60)}
-
-_PASSWORD_PARAMETER = re.compile(r"(?i)((?:^|&)(?:ssl)?password=)[^&]*")
 
 
 class Settings(BaseModel):
@@ -167,16 +165,6 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
     return rows
 
 
-def mask_password(url: str) -> str:
-    """The URL without its password, for logs, terminals and the Dagster UI."""
-    parts = urlsplit(url)
-    userinfo, _, address = parts.netloc.rpartition("@")
-    if ":" not in userinfo and not _PASSWORD_PARAMETER.search(parts.query):
-        return url
-    netloc = f"{userinfo.split(':', 1)[0]}:***@{address}" if ":" in userinfo else parts.netloc
-    return urlunsplit(parts._replace(netloc=netloc, query=_PASSWORD_PARAMETER.sub(r"\1***", parts.query)))
-
-
 @lru_cache(maxsize=1)
 def settings() -> Settings:
     """The settings of this process, read once."""
@@ -219,7 +207,10 @@ def _number(value: Any) -> float | None:
 
 
 def _variables(path: Path) -> Mapping[str, str | None]:
-    return dotenv_values(path) if path.is_file() else {}
+    try:
+        return dotenv_values(path) if path.is_file() else {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"cannot read {path}: {error}") from None
 
 
 def _did_you_mean(name: str) -> str:

@@ -226,7 +226,7 @@ def test_a_slug_is_always_a_valid_id(url: str) -> None:
     ],
 )
 def test_the_root_domain_is_the_registrable_one(url: str, domain: str | None) -> None:
-    assert catalog.root_domain_of(url) == domain
+    assert catalog.domain_of(url) == domain
 
 
 # Editing

@@ -9,7 +9,8 @@ import pytest
 
 from feed_assets import __version__
 from feed_assets.errors import SettingsError
-from feed_assets.settings import PREFIX, REPOSITORY_URL, Settings, describe_settings, load_settings, mask_password
+from feed_assets.settings import PREFIX, REPOSITORY_URL, Settings, describe_settings, load_settings
+from feed_assets.urls import mask_password
 
 DEFAULTS = {
     "LOG_LEVEL": "INFO",

@@ -8,7 +8,7 @@ from fastapi import APIRouter
 
 from feed_assets.api.access import StoreAccess
 from feed_assets.errors import UnknownFeed
-from feed_assets.settings import mask_password
+from feed_assets.urls import mask_password
 
 router = APIRouter(prefix="/api", tags=["feeds"])
 

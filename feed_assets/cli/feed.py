@@ -14,7 +14,7 @@ from feed_assets.cli.output import err, out, print_facts, print_json, print_tabl
 from feed_assets.errors import UnknownFeed, UsageError
 from feed_assets.model import ErrorPolicy
 from feed_assets.refresh import utc_now
-from feed_assets.settings import mask_password
+from feed_assets.urls import mask_password
 
 app = typer.Typer(no_args_is_help=True, help="Add, list, change and remove feeds.")
 

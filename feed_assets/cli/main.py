@@ -11,6 +11,7 @@ from feed_assets import __version__
 from feed_assets.cli import feed, refreshing
 from feed_assets.cli.context import opened
 from feed_assets.cli.output import out, print_json, print_table
+from feed_assets.cli.ports import free_port
 from feed_assets.cli.up import up
 from feed_assets.errors import FeedAssetsError
 from feed_assets.logs import configure_logging
@@ -42,10 +43,12 @@ def serve(
 
     current, store = opened()
     configure_logging(current)
+    address, number = host or current.api_host, current.api_port if port is None else port
+    free_port(address, number, "--port")
     uvicorn.run(
         create_app(current, store),
-        host=host or current.api_host,
-        port=current.api_port if port is None else port,
+        host=address,
+        port=number,
         log_config=None,
         access_log=False,
         timeout_graceful_shutdown=3,

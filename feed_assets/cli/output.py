@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -27,7 +28,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     for name in columns:
         table.add_column(name, overflow="fold")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(Text, row))
     if not out.is_terminal:  # piped: one line per row, however long
         out.width = 10_000
     out.print(table)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -14,17 +13,18 @@ from pathlib import Path
 from types import FrameType
 from typing import Annotated
 
-import requests
 import typer
 import yaml
 
 from feed_assets import catalog
 from feed_assets.cli.output import err, out
+from feed_assets.cli.ports import answers, any_port, free_port, listens
 from feed_assets.cli.supervisor import Child, Supervisor
 from feed_assets.errors import FeedAssetsError
 from feed_assets.refresh import utc_now
-from feed_assets.settings import PREFIX, Settings, demo_file, mask_password, settings
+from feed_assets.settings import PREFIX, Settings, demo_file, settings
 from feed_assets.store import Store, open_store
+from feed_assets.urls import mask_password
 
 DEMO_GROUP = "demo"
 _DEMO_PORT = 8090  # the same at each start where it can be: a restart then fetches nothing that is not due
@@ -47,8 +47,8 @@ def up(
     home = _home_for_all(api_port)
     with _alone_in(home), _demo_settings(home, demo):
         current = settings()
-        ui_port = _free(port, "--port")
-        _free(current.api_port, "--api-port")
+        ui_port = free_port("127.0.0.1", port, "--port")
+        free_port(current.api_host, current.api_port, "--api-port")
         store = open_store(current.store_url)
 
         from feed_assets.defs.instance import prepare_dagster_home  # after the checks: it takes Dagster's three seconds
@@ -109,14 +109,15 @@ def _demo_settings(home: Path, demo: bool) -> Iterator[None]:
 
 def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int, demo: bool) -> None:
     home, host = current.home, "127.0.0.1"
-    logs, code_port = home / "logs", _any_port()
+    api_host = host if current.api_host in ("0.0.0.0", "::") else current.api_host
+    logs, code_port = home / "logs", any_port()
     workspace = home / "workspace.yaml"
     location = {"grpc_server": {"host": host, "port": code_port, "location_name": "feed_assets"}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
     if demo:
-        publisher_port = _DEMO_PORT if not _listens(host, _DEMO_PORT) else _any_port()
+        publisher_port = _DEMO_PORT if not listens(host, _DEMO_PORT) else any_port()
         command = [sys.executable, "-m", "feed_assets.demo", str(publisher_port), str(logs / "publisher.jsonl")]
-        supervisor.start(Child("publisher", command, lambda: _listens(host, publisher_port), logs / "publisher.log"))
+        supervisor.start(Child("publisher", command, lambda: listens(host, publisher_port), logs / "publisher.log"))
         _register_demo(store, publisher_port)
     else:
         _register_starters(store)
@@ -136,10 +137,10 @@ def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int
     webserver = [_script("dagster-webserver"), "-h", host, "-p", str(ui_port), "-w", str(workspace)]
     daemon = [_script("dagster-daemon"), "run", "-w", str(workspace)]
     api = [sys.executable, "-m", "feed_assets.cli.main", "serve"]
-    supervisor.start(Child("code location", code, lambda: _listens(host, code_port), logs / "code.log"))
+    supervisor.start(Child("code location", code, lambda: listens(host, code_port), logs / "code.log"))
     children = [
-        Child("HTTP API", api, lambda: _answers(f"http://{host}:{current.api_port}/health"), logs / "api.log"),
-        Child("Dagster UI", webserver, lambda: _answers(f"http://{host}:{ui_port}/server_info"), logs / "webserver.log"),
+        Child("HTTP API", api, lambda: answers(f"http://{api_host}:{current.api_port}/health"), logs / "api.log"),
+        Child("Dagster UI", webserver, lambda: answers(f"http://{host}:{ui_port}/server_info"), logs / "webserver.log"),
         Child("Dagster daemon", daemon, lambda: True, logs / "daemon.log"),
     ]
     for child in children:
@@ -212,35 +213,3 @@ def _starter_list() -> Path | None:
     package = Path(__file__).resolve().parents[1]
     places = (Path("feeds.yaml"), package / "feeds.yaml", package.parent / "feeds.yaml")
     return next((path for path in places if path.is_file()), None)
-
-
-def _free(port: int, option: str) -> int:
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind(("127.0.0.1", port))
-        except OSError as error:
-            raise FeedAssetsError(f"port {port} cannot be used ({error.strerror}); choose another with {option}") from None
-    return port
-
-
-def _any_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _listens(host: str, port: int) -> bool:
-    try:
-        socket.create_connection((host, port), timeout=1).close()
-    except OSError:
-        return False
-    return True
-
-
-def _answers(url: str) -> bool:
-    try:
-        requests.get(url, timeout=2)
-    except requests.RequestException:
-        return False
-    return True

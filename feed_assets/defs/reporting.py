@@ -11,7 +11,7 @@ import dagster as dg
 from feed_assets.defs.checks import ASSET_OF_CHECK, evaluation
 from feed_assets.defs.schemas import ASSETS, CODE_VERSIONS, UPSTREAM
 from feed_assets.model import FeedReport
-from feed_assets.settings import mask_password
+from feed_assets.urls import mask_password
 
 Event = dg.AssetMaterialization | dg.AssetCheckEvaluation
 ASSET_NAMES = tuple(asset.name for asset in ASSETS)

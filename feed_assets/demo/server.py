@@ -119,6 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault in ("301", "302"):
             self._send(int(fault), b"", "text/plain", {"Location": f"/moved/{feed.name}"})
         elif fault == "timeout":
+            self.server.publisher.record(str(self.server.server_address[0]), self.path, 0)
             self.server.publisher.sleep(60)
             self.close_connection = True
         elif fault in _STATUS:

@@ -8,14 +8,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
-from urllib.parse import urlsplit
 
 Job = TypeVar("Job")
-
-
-def host_of(url: str) -> str:
-    """The host (and port, where one is written) that a URL is fetched from."""
-    return urlsplit(url).netloc.rpartition("@")[2].lower()
 
 
 class Turns(Generic[Job]):

@@ -13,7 +13,6 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from feed_assets.errors import SettingsError
-from feed_assets.settings import mask_password
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
@@ -21,6 +20,7 @@ from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
 from feed_assets.store.migrations import migrate
 from feed_assets.store.schedules import Queue, Schedules
+from feed_assets.urls import mask_password
 
 __all__ = ["CachedFeed", "Edition", "Memory", "Queue", "Store", "Transaction", "connect", "open_store"]
 

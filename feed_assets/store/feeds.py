@@ -19,6 +19,8 @@ class Feeds:
 
     def get(self, feed_id: str) -> Feed | None:
         """The feed, deleted or not."""
+        if "\x00" in feed_id:  # Postgres refuses even to look
+            return None
         return next(map(to_feed, self._db.rows("get_feed", feed_id=feed_id)), None)
 
     def many(self, feed_ids: Sequence[str]) -> dict[str, Feed]:
@@ -26,7 +28,7 @@ class Feeds:
 
     def at_url(self, url: str) -> list[Feed]:
         """Feeds with this URL: a live one first, then deleted ones, the last deleted first."""
-        return [to_feed(row) for row in self._db.rows("feeds_at_url", url=url)]
+        return [to_feed(row) for row in self._db.rows("feeds_at_url", url=url)] if "\x00" not in url else []
 
     def everything(self) -> list[Feed]:
         """Deleted ones too."""

@@ -14,10 +14,10 @@ from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError
-from feed_assets.settings import mask_password
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
+from feed_assets.urls import mask_password
 
 _STAGE_TYPES = {
     "text": "TEXT",

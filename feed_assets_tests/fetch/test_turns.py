@@ -8,9 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from itertools import pairwise
 
-import pytest
-
-from feed_assets.fetch import Turns, host_of
+from feed_assets.fetch import Turns
 
 Job = tuple[str, int]
 
@@ -37,19 +35,6 @@ def run(turns: Turns[Job], workers: int, do: Callable[[Job], None]) -> None:
     for thread in threads:
         thread.join(5)
     assert not any(thread.is_alive() for thread in threads)
-
-
-@pytest.mark.parametrize(
-    ("url", "host"),
-    [
-        ("https://Example.com/feed", "example.com"),
-        ("http://example.com:8080/feed", "example.com:8080"),
-        ("https://me:secret@example.com/feed", "example.com"),
-        ("http://[::1]:8000/", "[::1]:8000"),
-    ],
-)
-def test_the_host_of_a_url(url: str, host: str) -> None:
-    assert host_of(url) == host
 
 
 def test_every_job_is_done_once() -> None:
