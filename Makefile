@@ -16,7 +16,7 @@ demo: $(READY) ## The same with a local publisher of demo feeds; needs no intern
 	@exec $(BIN)/feed-assets up --demo
 
 test: $(READY) ## Run all tests, on DuckDB and on a real Postgres
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 check: $(READY) ## Lint, types, module map
 	$(BIN)/ruff check .

@@ -138,7 +138,7 @@ class FetchRequest:
 
 @dataclass(frozen=True, slots=True)
 class FetchResult:
-    """One HTTP exchange, judged. `body` is there only for a success."""
+    """One way to a feed, judged. `body` is there only for a success; `url` is where it ended, without credentials."""
 
     feed_id: str
     url: str
@@ -152,6 +152,9 @@ class FetchResult:
     duration_ms: int = 0
     retry_after: timedelta | None = None
     max_age_seconds: int | None = None
+    moved_to: str | None = None  # where permanent redirects, and only those, led
+    host: str = ""  # the one that answered, or failed to
+    host_failed: bool = False  # it did not get as far as an answer
 
 
 @dataclass(frozen=True, slots=True)

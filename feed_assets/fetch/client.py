@@ -1,73 +1,102 @@
-"""One polite GET: conditional, bounded in time and size, without cookies, and never raising."""
+"""One polite GET: conditional, bounded in time and size, without cookies, and never raising.
+
+Redirects are not followed here: each hop is a request to some host, and whose turn that is others decide.
+"""
 
 from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import datetime
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any
+from urllib.parse import urldefrag, urljoin, urlsplit
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.utils import requote_uri
+from urllib3.exceptions import ProtocolError
 
 from feed_assets.fetch import outcome
-from feed_assets.fetch.guard import GuardedAdapter
+from feed_assets.fetch.decode import ACCEPT_ENCODING, decoded
+from feed_assets.fetch.exchange import Exchange, within
+from feed_assets.fetch.guard import Guard, GuardedAdapter
 from feed_assets.fetch.hints import max_age_seconds, retry_after
 from feed_assets.model import FetchRequest, FetchResult, Outcome
 from feed_assets.settings import Settings
+from feed_assets.urls import host_of, without_credentials
 
 ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.3, */*;q=0.1"
 )
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_PERMANENT = frozenset({301, 308})
 _CHUNK = 64 * 1024
+_HEADER_BYTES = 256 * 1024
+_LONGEST_URL = 8 * 1024
+_DRAINED_BYTES = 16 * 1024  # a small body that nobody wants is read all the same, so that the connection can be used again
+_POOLED_HOSTS = 256
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold, and no database takes
+
+
+@dataclass(frozen=True, slots=True)
+class Hop:
+    """The next request on the way to a feed: the first, or one that a redirect leads to."""
+
+    request: FetchRequest
+    url: str
+    started_at: datetime
+    statuses: tuple[int, ...] = ()
+    visited: tuple[str, ...] = ()
+    seconds: float = 0.0  # spent so far, without the waiting for turns
+
+    @property
+    def host(self) -> str:
+        return host_of(self.url)
 
 
 class Fetcher:
     """Fetches feeds over pooled connections; one per batch, shared by its threads."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], datetime]) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], datetime], guard: Guard | None = None) -> None:
         self._settings = settings
         self._clock = clock
-        self._session = _session(settings)
+        self._adapter = GuardedAdapter(guard or Guard(allow_private=settings.allow_private_networks), hosts=_POOLED_HOSTS)
+        self._headers: dict[str, Any] = {
+            "User-Agent": settings.user_agent,
+            "Accept": ACCEPT,
+            "Accept-Encoding": ACCEPT_ENCODING,
+            "A-IM": "feed",
+        }
+
+    def first_hop(self, request: FetchRequest) -> Hop:
+        return Hop(request, request.url, self._clock())
 
     def fetch(self, request: FetchRequest) -> FetchResult:
-        """Get the feed; whatever happens is told in the result."""
+        """Get the feed, redirects followed at once; whatever happens is told in the result."""
+        step: Hop | FetchResult = self.first_hop(request)
+        while isinstance(step, Hop):
+            step = self.follow(step)
+        return step
+
+    def follow(self, hop: Hop) -> Hop | FetchResult:
+        """Do one request. Gives the result, or the hop that comes next."""
         started = time.monotonic()
-        now = self._clock()
-
-        def result(verdict: Outcome, reason: str | None, **more: Any) -> FetchResult:
-            elapsed = int((time.monotonic() - started) * 1000)
-            return FetchResult(request.feed_id, more.pop("url", request.url), now, verdict, reason, duration_ms=elapsed, **more)
-
+        bounds = self._bounds(hop)
         try:
-            with self._session.get(
-                request.url,
-                headers=_conditions(request),
-                stream=True,
-                timeout=(self._settings.request_timeout_seconds, self._settings.request_timeout_seconds),
-            ) as response:
-                verdict, reason = outcome.of_status(response.status_code)
-                body = self._read(response, started + self._settings.job_timeout_seconds) if verdict is Outcome.SUCCESS else None
-                return result(
-                    verdict,
-                    reason,
-                    url=response.url,
-                    status_code=response.status_code,
-                    headers={name: _CONTROL.sub("", value) for name, value in response.headers.items()},
-                    body=body,
-                    bytes_received=response.raw.tell(),
-                    retry_after=retry_after(response.headers, now),
-                    max_age_seconds=max_age_seconds(response.headers, now),
-                )
+            step = self._exchange(hop, bounds)
         except Exception as error:  # a hostile server may make any layer raise anything; the batch goes on
-            return result(*outcome.of_exception(error))
+            verdict, reason = outcome.of_exception(error)
+            failed = not bounds.answered and outcome.is_host_failure(error)
+            step = FetchResult(hop.request.feed_id, without_credentials(hop.url), hop.started_at, verdict, reason, host_failed=failed)
+        seconds = hop.seconds + time.monotonic() - started
+        if isinstance(step, Hop):
+            return replace(step, seconds=seconds)
+        return replace(step, duration_ms=int(seconds * 1000), host=hop.host)
 
     def close(self) -> None:
-        self._session.close()
+        self._adapter.close()
 
     def __enter__(self) -> Fetcher:
         return self
@@ -75,43 +104,118 @@ class Fetcher:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _read(self, response: requests.Response, deadline: float) -> bytes:
-        """The decompressed body, unless it is too large or drips too slowly."""
+    def _bounds(self, hop: Hop) -> Exchange:
+        return Exchange(
+            seconds=self._settings.job_timeout_seconds - hop.seconds,
+            patience=self._settings.request_timeout_seconds,
+            header_bytes=_HEADER_BYTES,
+        )
+
+    def _exchange(self, hop: Hop, bounds: Exchange) -> Hop | FetchResult:
+        prepared = requests.PreparedRequest()
+        prepared.prepare(method="GET", url=hop.url, headers=self._headers | _conditions(hop.request))
+        with within(bounds):
+            try:
+                response = self._adapter.send(prepared, stream=True, timeout=bounds.wait())
+            except requests.exceptions.ConnectionError as error:
+                # A kept connection that the server has closed meanwhile is nobody's fault: a new one is opened.
+                stale = isinstance(error.args[0], ProtocolError) and not bounds.connected and not bounds.received
+                if not stale:
+                    raise
+                response = self._adapter.send(prepared, stream=True, timeout=bounds.wait())
+            with response:
+                return self._judged(hop, response, bounds)
+
+    def _judged(self, hop: Hop, response: requests.Response, bounds: Exchange) -> Hop | FetchResult:
+        bounds.headers_are_in(self._settings.max_body_bytes * 2 + _HEADER_BYTES)
+        status = response.status_code
+        if status in _REDIRECTS:
+            _drain(response)
+            return self._redirected(hop, response)
+        verdict, reason = outcome.of_status(status)
+        body = self._body(response) if verdict is Outcome.SUCCESS else None
+        if body is None:
+            _drain(response)
+        moved = bool(hop.statuses) and _PERMANENT.issuperset(hop.statuses)
+        return FetchResult(
+            hop.request.feed_id,
+            without_credentials(hop.url),
+            hop.started_at,
+            verdict,
+            reason,
+            status_code=status,
+            headers={name: _CONTROL.sub("", value) for name, value in response.headers.items()},
+            body=body,
+            bytes_received=response.raw.tell(),
+            retry_after=retry_after(response.headers, hop.started_at),
+            max_age_seconds=max_age_seconds(response.headers, hop.started_at),
+            moved_to=hop.url if moved else None,
+        )
+
+    def _redirected(self, hop: Hop, response: requests.Response) -> Hop:
+        """Where a redirect leads: to a place that is new on this way and that can be fetched."""
+        target = _target(hop.url, response.headers.get("Location", ""))
+        visited = (*hop.visited, hop.url)
+        if len(visited) > self._settings.max_redirects:
+            raise outcome.BadRedirect(f"more than {self._settings.max_redirects} redirects", temporary=True)
+        if target in visited:
+            raise outcome.BadRedirect("it redirects in a circle", temporary=True)
+        return replace(hop, url=target, statuses=(*hop.statuses, response.status_code), visited=visited)
+
+    def _body(self, response: requests.Response) -> bytes:
+        """The decompressed body, unless it is too large."""
         limit = self._settings.max_body_bytes
         body = bytearray()
-        while True:
-            chunk = response.raw.read1(_CHUNK, decode_content=True)
-            if not chunk and _at_end(response):
-                return bytes(body)
-            body += chunk
+        for piece in decoded(_chunks(response), response.headers.get("Content-Encoding", "")):
+            body += piece
             if len(body) > limit:
                 raise outcome.BodyTooLarge(f"the body is larger than {self._settings.max_body_mb:g} MB; MAX_BODY_MB sets the limit")
-            if time.monotonic() > deadline:
-                raise outcome.DeadlineExceeded(f"not done within {self._settings.job_timeout_seconds:g} s")
+        return bytes(body)
 
 
-def _at_end(response: requests.Response) -> bool:
-    return response.raw.closed or response.raw._fp is None or getattr(response.raw._fp, "fp", None) is None
+def _chunks(response: requests.Response) -> Iterator[bytes]:
+    while chunk := response.raw.read(_CHUNK, decode_content=False):
+        yield chunk
 
 
-def _session(settings: Settings) -> requests.Session:
-    session = requests.Session()
-    session.trust_env = False  # no proxies or .netrc behind the user's back
-    session.max_redirects = settings.max_redirects
-    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
-    session.headers.clear()
-    session.headers.update({"User-Agent": settings.user_agent, "Accept": ACCEPT, "Accept-Encoding": "gzip, deflate", "A-IM": "feed"})
-    adapter = HTTPAdapter if settings.allow_private_networks else GuardedAdapter
-    for scheme in ("http://", "https://"):
-        session.mount(scheme, adapter(pool_connections=settings.fetch_workers * 2, pool_maxsize=2))
-    return session
+def _drain(response: requests.Response) -> None:
+    """Read a small body away; a large one is not worth it, and the connection is closed instead."""
+    length = response.headers.get("Content-Length", "")
+    if length.isascii() and length.isdecimal() and int(length[:9]) <= _DRAINED_BYTES:
+        response.raw.read(_DRAINED_BYTES, decode_content=False)
 
 
-def _conditions(request: FetchRequest) -> dict[str, str]:
+def _target(url: str, location: str) -> str:
+    """The URL that a Location header means, seen from `url`."""
+    if not location.strip():
+        raise outcome.BadRedirect("it redirects to nowhere", temporary=True)
+    if len(location) > _LONGEST_URL:
+        raise outcome.BadRedirect("it redirects to a URL that is too long", temporary=True)
+    try:
+        text = location.strip().encode("latin-1").decode("utf-8", "replace")  # what HTTP calls Latin-1 is mostly UTF-8
+        target = urldefrag(urljoin(url, requote_uri(_CONTROL.sub("", text)))).url
+        before, after = urlsplit(url), urlsplit(target)
+        same = (before.scheme, before.hostname, before.port) == (after.scheme, after.hostname, after.port)
+    except (ValueError, UnicodeError) as error:
+        raise outcome.BadRedirect("it redirects to something that is not a URL") from error
+    if after.scheme not in ("http", "https") or not after.hostname:
+        raise outcome.BadRedirect(f"it redirects to {after.scheme or 'nowhere'}:, which is not fetched")
+    if same and "@" in before.netloc and "@" not in after.netloc:
+        # Credentials are for the server they were given for, and for no other.
+        target = after._replace(netloc=f"{before.netloc.rpartition('@')[0]}@{after.netloc}").geturl()
+    return target
+
+
+def _conditions(request: FetchRequest) -> dict[str, Any]:
     """The publisher's own validators, sent back byte for byte."""
     conditions = {}
     if request.etag:
-        conditions["If-None-Match"] = request.etag
+        conditions["If-None-Match"] = _wire(request.etag)
     if request.last_modified:
-        conditions["If-Modified-Since"] = request.last_modified
+        conditions["If-Modified-Since"] = _wire(request.last_modified)
     return conditions
+
+
+def _wire(value: str) -> bytes:
+    """Headers are read as Latin-1, so this gives the very bytes that came."""
+    return value.encode("latin-1", "replace")

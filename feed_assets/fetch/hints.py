@@ -14,8 +14,8 @@ _NO_CACHE = re.compile(r"(?:^|[\s,])no-(?:cache|store)\b", re.IGNORECASE)
 def retry_after(headers: Mapping[str, str], now: datetime) -> timedelta | None:
     """Retry-After, in seconds or as a date."""
     value = headers.get("Retry-After", "").strip()
-    if value.isdigit():
-        return timedelta(seconds=min(int(value), 10**9))
+    if _is_number(value):
+        return timedelta(seconds=min(int(value[:12]), 10**9))
     moment = http_date(value)
     return max(moment - now, timedelta()) if moment else None
 
@@ -27,10 +27,14 @@ def max_age_seconds(headers: Mapping[str, str], now: datetime) -> int | None:
         return None
     if found := _MAX_AGE.search(control):
         age = headers.get("Age", "").strip()
-        return max(int(found[1]) - (int(age) if age.isdigit() else 0), 0)
+        return max(int(found[1]) - (int(age[:12]) if _is_number(age) else 0), 0)
     expires = http_date(headers.get("Expires", ""))
     date = http_date(headers.get("Date", "")) or now
     return max(int((expires - date).total_seconds()), 0) if expires else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def http_date(value: str) -> datetime | None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import socket
 from http import HTTPStatus
+from http.client import BadStatusLine, HTTPException, LineTooLong, RemoteDisconnected
 
 import requests
 import urllib3.exceptions as transport
 
 from feed_assets.errors import ForbiddenAddress
+from feed_assets.fetch.decode import BrokenCompression
+from feed_assets.fetch.exchange import DeadlineExceeded, TooMuchData
 from feed_assets.model import Outcome
 
 
@@ -16,8 +19,26 @@ class BodyTooLarge(Exception):
     """The body, decompressed, is larger than MAX_BODY_MB."""
 
 
-class DeadlineExceeded(Exception):
-    """The whole exchange took longer than JOB_TIMEOUT_SECONDS."""
+class BadRedirect(Exception):
+    """A redirect that cannot be followed."""
+
+    def __init__(self, reason: str, *, temporary: bool = False) -> None:
+        super().__init__(reason)
+        self.temporary = temporary
+
+
+_HOST_FAILURES = (
+    DeadlineExceeded,
+    TimeoutError,
+    ConnectionError,
+    socket.gaierror,
+    BadStatusLine,
+    transport.TimeoutError,
+    transport.NewConnectionError,
+    transport.NameResolutionError,
+    transport.SSLError,
+    transport.ProtocolError,
+)
 
 
 def of_status(status: int) -> tuple[Outcome, str | None]:
@@ -40,19 +61,17 @@ def of_status(status: int) -> tuple[Outcome, str | None]:
 
 def of_exception(error: BaseException) -> tuple[Outcome, str]:
     """What went wrong on the way, in a few words. The innermost cause says most."""
-    causes = list(_chain(error))
+    causes = _chain(error)
     for cause in causes:
         match cause:
-            case ForbiddenAddress():
+            case ForbiddenAddress() | BodyTooLarge():
                 return Outcome.PERMANENT_ERROR, str(cause)
-            case BodyTooLarge():
-                return Outcome.PERMANENT_ERROR, str(cause)
-            case DeadlineExceeded():
+            case BadRedirect():
+                return Outcome.TEMPORARY_ERROR if cause.temporary else Outcome.PERMANENT_ERROR, str(cause)
+            case DeadlineExceeded() | BrokenCompression() | TooMuchData():
                 return Outcome.TEMPORARY_ERROR, str(cause)
             case requests.exceptions.InvalidURL() | requests.exceptions.InvalidSchema() | transport.LocationParseError():
-                return Outcome.PERMANENT_ERROR, f"not a URL that can be fetched: {cause}"
-            case requests.exceptions.TooManyRedirects():
-                return Outcome.TEMPORARY_ERROR, "too many redirects"
+                return Outcome.PERMANENT_ERROR, "this is not a URL that can be fetched"
             case transport.NameResolutionError() | socket.gaierror():
                 return Outcome.TEMPORARY_ERROR, "the host name could not be resolved"
             case transport.SSLError() | requests.exceptions.SSLError():
@@ -61,11 +80,27 @@ def of_exception(error: BaseException) -> tuple[Outcome, str]:
                 return Outcome.TEMPORARY_ERROR, "timed out waiting for the server"
             case ConnectionRefusedError():
                 return Outcome.TEMPORARY_ERROR, "connection refused"
-            case ConnectionResetError() | BrokenPipeError() | transport.ProtocolError():
+            case LineTooLong():
+                return Outcome.TEMPORARY_ERROR, "the server's headers are too large"
+            case RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():
                 return Outcome.TEMPORARY_ERROR, "the server broke off the connection"
-            case transport.DecodeError() | requests.exceptions.ContentDecodingError():
-                return Outcome.TEMPORARY_ERROR, "the body's compression is broken"
+            case BadStatusLine():
+                return Outcome.TEMPORARY_ERROR, "the server does not answer in HTTP"
+            case transport.IncompleteRead():
+                return Outcome.TEMPORARY_ERROR, "the server broke off in the middle of the body"
+            case transport.InvalidChunkLength():
+                return Outcome.TEMPORARY_ERROR, "the body's chunks are broken"
+            case HTTPException() if "headers" in str(cause):
+                return Outcome.TEMPORARY_ERROR, "the server sends too many headers"
+            case transport.ProtocolError() | HTTPException():
+                return Outcome.TEMPORARY_ERROR, "the server broke off the connection"
     return Outcome.TEMPORARY_ERROR, _short(causes[-1])
+
+
+def is_host_failure(error: BaseException) -> bool:
+    """Whether it was the host that failed, and not just this feed: a reason to leave its other feeds alone for a while."""
+    causes = _chain(error)
+    return any(isinstance(cause, _HOST_FAILURES) for cause in causes) and not any(isinstance(c, ForbiddenAddress) for c in causes)
 
 
 def _chain(error: BaseException) -> list[BaseException]:

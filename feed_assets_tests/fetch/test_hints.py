@@ -10,7 +10,6 @@ from feed_assets.fetch.hints import max_age_seconds, retry_after
 from feed_assets_tests.fetch.conftest import Fetch
 from feed_assets_tests.support.feed_server import FeedServer
 
-NOT_ASCII = pytest.mark.xfail(strict=True, reason="isdigit() takes digits that int() refuses, so a good answer counts as an error")
 NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
 
 
@@ -28,7 +27,7 @@ NOW = datetime(2026, 3, 2, 12, 0, tzinfo=UTC)
         ("-5", None),
         ("1.5", None),
         ("", None),
-        pytest.param("\u00b2", None, marks=NOT_ASCII),
+        ("\u00b2", None),
     ],
 )
 def test_retry_after_is_read_in_both_forms(value: str, expected: timedelta | None) -> None:
@@ -52,7 +51,7 @@ def test_an_absurd_retry_after_does_not_overflow() -> None:
         ({"Cache-Control": "max-age=600", "Age": "150"}, 450),
         ({"Cache-Control": "max-age=600", "Age": "900"}, 0),
         ({"Cache-Control": "max-age=600", "Age": "young"}, 600),
-        pytest.param({"Cache-Control": "max-age=600", "Age": "\u00b3"}, 600, marks=NOT_ASCII),
+        ({"Cache-Control": "max-age=600", "Age": "\u00b3"}, 600),
         ({"Cache-Control": "no-cache, max-age=600"}, None),
         ({"Cache-Control": "no-store"}, None),
         ({"Cache-Control": "max-age=600", "Expires": "Mon, 02 Mar 2026 18:00:00 GMT"}, 600),

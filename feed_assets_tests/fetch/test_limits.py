@@ -41,7 +41,6 @@ def test_a_gzip_bomb_is_refused_before_it_fills_the_memory(fetch: Fetch, server:
     assert peak < 20 * MB
 
 
-@pytest.mark.xfail(strict=True, reason="requests reads the whole body of a redirect")
 def test_the_body_of_a_redirect_is_not_read_without_limit(fetch: Fetch, server: FeedServer) -> None:
     sent = 0
 
@@ -90,7 +89,6 @@ def test_a_dripping_body_ends_at_the_deadline(fetch: Fetch, encoding: bytes) -> 
     assert encoding or result.reason == "not done within 0.4 s"
 
 
-@pytest.mark.xfail(strict=True, reason="the deadline is looked at only while the body is read")
 def test_dripping_headers_end_at_the_deadline(fetch: Fetch) -> None:
     def dribble(connection: socket.socket) -> None:
         connection.sendall(b"HTTP/1.1 200 OK\r\n")
@@ -103,7 +101,6 @@ def test_dripping_headers_end_at_the_deadline(fetch: Fetch) -> None:
     assert result.duration_ms < 1000
 
 
-@pytest.mark.xfail(strict=True, reason="the deadline is looked at only while the last body is read")
 def test_slow_redirects_end_at_the_deadline(fetch: Fetch, server: FeedServer) -> None:
     for number in range(8):
         server.answers[f"/{number}"] = Answer(302, b"", {"Location": f"/{number + 1}"}, then=lambda: time.sleep(0.2))
@@ -112,7 +109,6 @@ def test_slow_redirects_end_at_the_deadline(fetch: Fetch, server: FeedServer) ->
     assert result.duration_ms < 1000
 
 
-@pytest.mark.xfail(strict=True, reason="requests reads the whole body of a redirect")
 def test_a_dripping_redirect_ends_at_the_deadline(fetch: Fetch, server: FeedServer) -> None:
     def dribble(connection: socket.socket) -> None:
         connection.sendall(
