@@ -24,6 +24,8 @@ def feeds(store: StoreAccess) -> dict[str, list[dict[str, Any]]]:
 def feed(store: StoreAccess, feed_id: str) -> dict[str, Any]:
     """One feed, with its next run and the reasons for it, and its latest fetches."""
     with store.read() as tx:
+        if tx.feeds.get(feed_id) is None:
+            raise UnknownFeed(feed_id)
         row = next(iter(tx.feeds.overview(feed_id)), None)
         history = tx.items.history(feed_id, rows=20)
     if row is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import dagster as dg
 
@@ -59,5 +60,12 @@ def _reason(result: dg.ExecuteInProcessResult) -> str:
             if data.user_failure_data and data.user_failure_data.description:
                 return str(data.user_failure_data.description)
             if data.error:
-                return " ".join(data.error.message.split())[:500]
+                return _innermost(data.error)
     return f"the Dagster run {result.run_id} failed; its log has the reason"
+
+
+def _innermost(error: Any) -> str:
+    """Dagster wraps what was raised; the innermost error says what happened."""
+    while error.cause is not None:
+        error = error.cause
+    return " ".join(error.message.split())[:500]
