@@ -36,7 +36,7 @@ FAILURES = {
     "empty": (Answer(200, b""), "permanent_error", "the document is empty"),
     "500": (Answer(500, b"no"), "temporary_error", "HTTP 500 Internal Server Error"),
     "timeout": (Answer(200, b"", then=slow), "temporary_error", "timed out waiting for the server"),
-    "not HTTP": (Answer(raw=b"hello\r\n"), "temporary_error", "the server broke off the connection"),
+    "not HTTP": (Answer(raw=b"hello\r\n"), "temporary_error", "the server does not answer in HTTP"),
 }
 
 
