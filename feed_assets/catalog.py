@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,10 +15,10 @@ import yaml
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy, Feed
+from feed_assets.model import ErrorPolicy, Feed, FetchResult
 from feed_assets.settings import Settings
 from feed_assets.store import Store, Transaction
-from feed_assets.urls import domain_of, mask_password
+from feed_assets.urls import domain_of, host_of, mask_password
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 _EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in ("feed_id", "created_at", "updated_at", "deleted_at"))
@@ -31,12 +31,25 @@ class Imported:
     rejected: tuple[tuple[str, str], ...]
 
 
-def add_feed(store: Store, url: str, *, now: datetime, feed_id: str | None = None, **options: Any) -> Feed:
-    """Register a feed; it is due at once. Raises when the URL or the id is taken."""
+def add_feed(
+    store: Store, url: str, *, now: datetime, feed_id: str | None = None, first: FetchResult | None = None, **options: Any
+) -> Feed:
+    """Register a feed; it is due at once. `first` is the response it was found with: the first run takes that instead of asking again.
+
+    Raises when the URL or the id is taken.
+    """
     with store.begin() as tx:
         feed = _prepare(tx, url, feed_id, now, options)
         tx.feeds.put([feed], next_run_at=now, reason="new feed")
+        if first is not None:
+            tx.items.save_first(replace(first, feed_id=feed.feed_id))
         return feed
+
+
+def refuse_known(store: Store, url: str, feed_id: str | None = None) -> None:
+    """Raises what `add_feed` would raise, before anything is asked of the publisher."""
+    with store.read() as tx:
+        _prepare(tx, url, feed_id, datetime.now(UTC), {})
 
 
 def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, **changes: Any) -> Feed:
@@ -44,8 +57,8 @@ def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, 
     with store.begin() as tx:
         before = _live(tx, feed_id)
         after = _checked(replace(before, **changes))
-        if after.url != before.url and "root_domain" not in changes and before.root_domain == domain_of(before.url):
-            after = replace(after, root_domain=domain_of(after.url))
+        if "root_domain" not in changes:
+            after = replace(after, root_domain=_at(before, after.url).root_domain)
         if after.url != before.url:
             _refuse_taken_url(tx, after.url, feed_id)
             tx.schedules.forget_validators(feed_id)
@@ -54,6 +67,15 @@ def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, 
         if after.url == before.url:
             _follow_schedule(tx, settings, before, after, now)
         return after
+
+
+def move_feed(tx: Transaction, feed: Feed, url: str, *, now: datetime) -> str | None:
+    """Follow a feed to its new URL; its validators belong to the old one. Gives the id of the feed that is there already, if any."""
+    if others := [other.feed_id for other in tx.feeds.at_url(url) if other.deleted_at is None and other.feed_id != feed.feed_id]:
+        return others[0]
+    tx.feeds.update(_at(feed, url), now=now)
+    tx.schedules.forget_validators(feed.feed_id)
+    return None
 
 
 def delete_feed(store: Store, feed_id: str, *, now: datetime) -> None:
@@ -70,6 +92,7 @@ def sync_feed(store: Store, feed_id: str, *, now: datetime) -> None:
         if not feed.enabled:
             raise FeedNotReady(f"{feed_id} is disabled; `feed-assets feed enable {feed_id}` first")
         tx.schedules.revive(feed_id, at=now, reason="sync was asked for")
+        tx.hosts.unblock(host_of(feed.url))
 
 
 def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: datetime) -> Imported:
@@ -204,6 +227,12 @@ def _checked(feed: Feed) -> Feed:
         if value is not None and (not isinstance(value, str) or not value.strip() or not value.isprintable()):
             raise UsageError(f"{name} must be a line of text, not {value!r}")
     return replace(feed, url=check_url(feed.url))
+
+
+def _at(feed: Feed, url: str) -> Feed:
+    """The feed at another URL; its root domain goes with it, unless somebody chose that."""
+    own = feed.root_domain == domain_of(feed.url)
+    return replace(feed, url=url, root_domain=domain_of(url) if own else feed.root_domain)
 
 
 def _live(tx: Transaction, feed_id: str) -> Feed:

@@ -10,25 +10,37 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
+from feed_assets import catalog
 from feed_assets.decide import health
 from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
 from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
 from feed_assets.decide.domain import allowed_entries
 from feed_assets.decide.identity import compare
-from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, Item, Outcome, ParsedFeed
+from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, Outcome, ParsedFeed
 from feed_assets.parse import plain_text, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
 from feed_assets.store import CachedFeed, Memory, Store, Transaction
-from feed_assets.urls import without_credentials
+from feed_assets.urls import mask_password, without_credentials
 
 _TITLES = 10  # in a report's preview
 
 
-def commit_group(store: Store, settings: Settings, token: str, group: Sequence[Attempt], *, run_id: str | None) -> Iterator[FeedReport]:
+def commit_group(
+    store: Store,
+    settings: Settings,
+    token: str,
+    group: Sequence[Attempt],
+    *,
+    postponed: Sequence[tuple[Feed, datetime, str]] = (),
+    hosts: Sequence[HostState] = (),
+    run_id: str | None,
+) -> Iterator[FeedReport]:
     """Store what a group brought. Feeds whose lease was lost, or that were deleted or moved meanwhile, write nothing."""
     with store.begin() as tx:
+        tx.hosts.learn(token, hosts)
+        tx.schedules.postpone(token, ((feed.feed_id, until, reason) for feed, until, reason in postponed))
         held = tx.schedules.fence(token, [attempt.feed_id for attempt in group])
         feeds = tx.feeds.many(sorted(held))
         ours = [a for a in group if a.feed_id in held and _still_wanted(a, feeds[a.feed_id])]
@@ -37,10 +49,13 @@ def commit_group(store: Store, settings: Settings, token: str, group: Sequence[A
         checks = _publish(tx, settings, [d for d in decisions if d.news])
         decisions = [replace(d, checks=(*d.checks, *checks.get(d.feed.feed_id, ()))) for d in decisions]
         _write_state(tx, token, decisions, run_id)
+        moved = dict(filter(None, (_move(tx, token, decision) for decision in decisions)))
     decided = {decision.feed.feed_id: decision for decision in decisions}
     for attempt in group:
         decision = decided.get(attempt.feed_id)
-        yield _report(decision) if decision else _not_stored(attempt, feeds.get(attempt.feed_id))
+        yield _report(decision, moved.get(attempt.feed_id)) if decision else _not_stored(attempt, feeds.get(attempt.feed_id))
+    for feed, until, reason in postponed:
+        yield not_refreshed(feed, f"{reason}; its next try is at {until:%Y-%m-%d %H:%M:%S} UTC")
 
 
 def _still_wanted(attempt: Attempt, feed: Feed) -> bool:
@@ -178,6 +193,19 @@ def _write_state(tx: Transaction, token: str, decisions: Sequence[Decision], run
     )
 
 
+def _move(tx: Transaction, token: str, decision: Decision) -> tuple[str, str] | None:
+    """Give a feed the URL that it has permanently moved to, unless another feed is there: that is only reported."""
+    if decision.moves_to is None:
+        return None
+    feed, now = decision.feed, decision.attempt.result.fetched_at
+    about = {"feed_id": feed.feed_id, "from": mask_password(feed.url), "to": mask_password(decision.moves_to)}
+    other = catalog.move_feed(tx, feed, decision.moves_to, now=now)
+    if other is None:
+        tx.articles.save_events([(f"{_fetch_id(token, decision)}/feed.moved", "feed.moved", about, now)])
+        return feed.feed_id, f"it has moved for good: its URL is now {about['to']}"
+    return feed.feed_id, f"it redirects for good to {about['to']}, which is feed {other!r} already; delete one of the two"
+
+
 def _history_row(token: str, decision: Decision, run_id: str | None) -> dict[str, Any]:
     result = decision.attempt.result
     return {
@@ -214,7 +242,7 @@ def _fetch_id(token: str, decision: Decision) -> str:
     return f"{token}/{decision.feed.feed_id}"
 
 
-def _report(decision: Decision) -> FeedReport:
+def _report(decision: Decision, notice: str | None) -> FeedReport:
     result, changes = decision.attempt.result, decision.changes
     before = decision.attempt.claim.schedule.check_states
     return FeedReport(
@@ -237,6 +265,7 @@ def _report(decision: Decision) -> FeedReport:
         data_version=decision.attempt.body_sha256 or decision.schedule.body_sha256,
         titles=titles((*changes.new, *changes.changed)),
         checks=health.compared(decision.checks, before),
+        notice=notice,
     )
 
 

@@ -83,6 +83,9 @@ class Schedule:
     body_sha256: str | None = None
     interval_seconds: int | None = None
     next_run_reason: str | None = None
+    redirect_url: str | None = None  # where permanent redirects have led, this many times in a row
+    redirect_count: int = 0
+    last_body_at: datetime | None = None  # the last answer that was not a 304
     check_states: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -155,6 +158,20 @@ class FetchResult:
     moved_to: str | None = None  # where permanent redirects, and only those, led
     host: str = ""  # the one that answered, or failed to
     host_failed: bool = False  # it did not get as far as an answer
+
+
+@dataclass(frozen=True, slots=True)
+class HostState:
+    """A row of `host_states`: who may ask a host now, and whether it is to be left alone. `*.example.com` is a whole domain."""
+
+    host: str
+    busy_token: str | None = None
+    busy_until: datetime | None = None
+    free_at: datetime | None = None  # when its holder expects to be done with it
+    last_request_at: datetime | None = None
+    consecutive_failures: int = 0
+    blocked_until: datetime | None = None
+    blocked_reason: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,3 +309,4 @@ class FeedReport:
     titles: Sequence[tuple[datetime | None, str, str | None]] = ()
     checks: Sequence[CheckResult] = ()
     replayed: bool = False
+    notice: str | None = None  # something that a person should know

@@ -7,18 +7,17 @@ articles, statistics, XML, validators and the next run together or not at all. K
 from __future__ import annotations
 
 import hashlib
-import queue
 import secrets
-import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from feed_assets.commit import commit_group, not_refreshed
 from feed_assets.decide.attempt import Attempt
 from feed_assets.errors import FeedNotReady, NotAFeed, UnknownFeed
-from feed_assets.fetch import Fetcher, Turns
+from feed_assets.fetch import Crew, Fetcher, Postponed, with_hints
 from feed_assets.model import Claim, FeedReport, FetchRequest, FetchResult, Outcome
 from feed_assets.parse import parse_document
 from feed_assets.settings import Settings
@@ -27,8 +26,12 @@ from feed_assets.urls import host_of
 
 Clock = Callable[[], datetime]
 
-_GROUP_SIZE = 50  # feeds per transaction: large enough for bulk writes, small enough that others get their turn
+_GROUP_SIZE = 100  # feeds per transaction: large enough for bulk writes, small enough that others get their turn
 _GROUP_SECONDS = 2.0  # and no result waits longer than this to be stored
+_HOST_LEASE = timedelta(minutes=2)  # renewed while the batch lives; other batches have the host soon after it died
+_HOST_RETRY_SECONDS = 1.0
+_FIRST_RESPONSE_LIFE = timedelta(minutes=15)  # for so long the response that a feed was added with counts as its first fetch
+_TRUST_304 = timedelta(days=7)
 
 
 def utc_now() -> datetime:
@@ -81,21 +84,62 @@ def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_
 
     Whatever ends this early, what is still held goes back to the schedule.
     """
-    lease = timedelta(seconds=settings.lease_seconds)
+    now, lease = clock(), timedelta(seconds=settings.lease_seconds)
     with store.begin() as tx:
-        claims = tx.schedules.start(token, now=clock(), lease=lease)
-    renewed = time.monotonic()
-    try:
-        for group in _attempts_in_groups(claims, settings, clock):
-            if time.monotonic() - renewed > settings.lease_seconds / 3:
-                with store.begin() as tx:
-                    tx.schedules.renew(token, now=clock(), lease=lease)
-                renewed = time.monotonic()
-            if group:
-                yield from commit_group(store, settings, token, group, run_id=run_id)
-    finally:
-        with store.begin() as tx:
-            tx.schedules.release(token)
+        claims = {claim.feed.feed_id: claim for claim in tx.schedules.start(token, now=now, lease=lease)}
+        first = tx.items.take_first([feed_id for feed_id, claim in claims.items() if claim.schedule.last_fetched_at is None])
+        hosts = Counter(host_of(claim.feed.url) for claim in claims.values())
+        states = tx.hosts.reserve(token, _expected(hosts, settings, now), now=now, lease=_HOST_LEASE)
+    with Fetcher(settings, clock) as fetcher:
+        crew = Crew(fetcher, settings, clock, lambda result: _read(claims[result.feed_id], result, settings))
+        try:
+            for feed_id, claim in claims.items():
+                result = first.get(feed_id)
+                if result is not None and now - result.fetched_at < _FIRST_RESPONSE_LIFE:
+                    crew.add_done(_read(claim, with_hints(result), settings))
+                else:
+                    crew.add(_request(claim, now))
+            for state in states:
+                crew.open_host(state, ours=state.busy_token == token)
+            yield from _work_off(store, settings, token, crew, claims, clock, run_id)
+        finally:
+            crew.stop()
+            with store.begin() as tx:
+                tx.schedules.release(token)
+                tx.hosts.release(token, now=clock())
+
+
+def _work_off(
+    store: Store, settings: Settings, token: str, crew: Crew[Attempt], claims: Mapping[str, Claim], clock: Clock, run_id: str | None
+) -> Iterator[FeedReport]:
+    """Store what the crew brings, group by group, and get it the hosts that it still needs."""
+    lease = timedelta(seconds=settings.lease_seconds)
+    renewed = asked = time.monotonic()
+    tried = set(crew.hosts_wanted())
+    while crew.pending:
+        wanted = crew.hosts_wanted()
+        if wanted and (wanted.keys() - tried or time.monotonic() - asked > _HOST_RETRY_SECONDS):
+            with store.begin() as tx:
+                states = tx.hosts.reserve(token, _expected(wanted, settings, clock()), now=clock(), lease=_HOST_LEASE)
+            for state in states:
+                crew.open_host(state, ours=state.busy_token == token)
+            asked, tried = time.monotonic(), tried | wanted.keys()
+        if time.monotonic() - renewed > min(settings.lease_seconds, _HOST_LEASE.total_seconds()) / 3:
+            with store.begin() as tx:
+                tx.schedules.renew(token, now=clock(), lease=lease)
+                tx.hosts.renew(token, now=clock(), lease=_HOST_LEASE)
+            renewed = time.monotonic()
+        done = crew.collect(most=_GROUP_SIZE, seconds=_GROUP_SECONDS)
+        attempts = [each for each in done if isinstance(each, Attempt)]
+        postponed = [(claims[each.feed_id].feed, each.until, each.reason) for each in done if isinstance(each, Postponed)]
+        news = crew.host_news()
+        if attempts or postponed or news:
+            yield from commit_group(store, settings, token, attempts, postponed=postponed, hosts=news, run_id=run_id)
+
+
+def _expected(hosts: Mapping[str, int], settings: Settings, now: datetime) -> dict[str, datetime]:
+    """When we expect to be done with hosts of so many feeds."""
+    return {host: now + timedelta(seconds=feeds * settings.domain_delay_seconds) for host, feeds in hosts.items()}
 
 
 def claim(store: Store, settings: Settings, feed_ids: Sequence[str], clock: Clock, patience: float) -> str:
@@ -125,60 +169,25 @@ def claim(store: Store, settings: Settings, feed_ids: Sequence[str], clock: Cloc
         time.sleep(1.0)
 
 
-def _attempts_in_groups(claims: Sequence[Claim], settings: Settings, clock: Clock) -> Iterator[list[Attempt]]:
-    """Fetch and read all claims in threads; hand the attempts on in groups, an empty one when time passed without any."""
-    done: queue.SimpleQueue[Attempt] = queue.SimpleQueue()
-    with Fetcher(settings, clock) as fetcher:
-        turns = Turns(claims, lambda claim: host_of(claim.feed.url), settings.domain_delay_seconds)
-
-        def work() -> None:
-            while (claim := turns.take()) is not None:
-                try:
-                    attempt = _read(Attempt(claim, fetcher.fetch(_request(claim))), settings)
-                except Exception as error:  # a bug of ours with one feed is that feed's trouble, not the batch's
-                    attempt = Attempt(claim, _broken(claim, error, clock()))
-                turns.done(claim)
-                done.put(attempt)
-
-        workers = [threading.Thread(target=work, name=f"fetch-{n}", daemon=True) for n in range(min(settings.fetch_workers, len(claims)))]
-        for worker in workers:
-            worker.start()
-        try:
-            left = len(claims)
-            while left:
-                group = _next_group(done, min(left, _GROUP_SIZE))
-                left -= len(group)
-                yield group
-        finally:
-            turns.stop()
+def _request(claim: Claim, now: datetime) -> FetchRequest:
+    """With the validators of the last answer; without them once in a while, since some servers say 304 for ever."""
+    schedule = claim.schedule
+    if schedule.last_body_at is None or now - schedule.last_body_at > _TRUST_304:
+        return FetchRequest(claim.feed.feed_id, claim.feed.url)
+    return FetchRequest(claim.feed.feed_id, claim.feed.url, schedule.etag, schedule.last_modified)
 
 
-def _next_group(done: queue.SimpleQueue[Attempt], size: int) -> list[Attempt]:
-    group: list[Attempt] = []
-    deadline = time.monotonic() + _GROUP_SECONDS
-    while len(group) < size and (left := deadline - time.monotonic()) > 0:
-        try:
-            group.append(done.get(timeout=left))
-        except queue.Empty:
-            break
-    return group
-
-
-def _request(claim: Claim) -> FetchRequest:
-    return FetchRequest(claim.feed.feed_id, claim.feed.url, claim.schedule.etag, claim.schedule.last_modified)
-
-
-def _broken(claim: Claim, error: Exception, now: datetime) -> FetchResult:
-    reason = f"feed_assets stumbled over this feed ({type(error).__name__}: {error}); please report it"
-    return FetchResult(claim.feed.feed_id, claim.feed.url, now, Outcome.TEMPORARY_ERROR, reason)
-
-
-def _read(attempt: Attempt, settings: Settings) -> Attempt:
+def _read(claim: Claim, result: FetchResult, settings: Settings) -> Attempt:
     """Parse the body, unless there is none or it is the one we have."""
-    if attempt.result.outcome is not Outcome.SUCCESS or attempt.result.body is None:
+    attempt = Attempt(claim, result)
+    if result.outcome is not Outcome.SUCCESS or result.body is None:
         return attempt
-    attempt = replace(attempt, body_sha256=body_sha256(attempt.result))
-    return attempt if attempt.body_sha256 == attempt.claim.schedule.body_sha256 else parse(attempt, settings)
+    try:
+        attempt = replace(attempt, body_sha256=body_sha256(result))
+        return attempt if attempt.body_sha256 == claim.schedule.body_sha256 else parse(attempt, settings)
+    except Exception as error:  # a bug of ours with one feed is that feed's trouble, not the batch's
+        reason = f"feed_assets stumbled over this feed ({type(error).__name__}: {error}); please report it"
+        return Attempt(claim, replace(result, outcome=Outcome.TEMPORARY_ERROR, reason=reason, body=None))
 
 
 def parse(attempt: Attempt, settings: Settings) -> Attempt:

@@ -55,6 +55,10 @@ class Settings(BaseModel):
     lease_seconds: int = Field(600, ge=10, le=86_400, description="A claimed feed becomes due again after this, should its worker die.")
 
     domain_delay_seconds: float = Field(3, ge=0, le=3600, description="Rest between two requests to one host.")
+    retry_after_scope: Literal["feed", "host", "domain"] = Field(
+        "host",
+        description="Who waits after a 429 or a Retry-After: the feed, its host, or its registrable domain.",
+    )
     request_timeout_seconds: float = Field(30, gt=0, le=600, description="Longest wait for a connection or for the next bytes.")
     job_timeout_seconds: float = Field(45, gt=0, le=3600, description="Longest time for one feed, redirects and body included.")
     max_body_mb: float = Field(2, gt=0, le=512, description="Largest body, after decompression.")

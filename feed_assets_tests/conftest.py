@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import socket
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,6 +31,20 @@ def clean_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
             monkeypatch.delenv(name)
     monkeypatch.chdir(tmp_path)
     process_settings.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def no_name_leaves_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that are not of this machine do not resolve, and nobody is asked."""
+    real = socket.getaddrinfo
+
+    def local_only(host: Any, *args: Any, **options: Any) -> Any:
+        name = host.decode() if isinstance(host, bytes) else host or "localhost"
+        if name != "localhost" and ":" not in name and not re.fullmatch(r"[0-9][0-9a-fA-Fx.]*", name):
+            raise socket.gaierror(socket.EAI_NONAME, "no name is looked up in tests")
+        return real(host, *args, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", local_only)
 
 
 @pytest.fixture(params=ENGINES)

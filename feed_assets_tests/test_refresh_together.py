@@ -144,13 +144,15 @@ def test_two_that_claim_at_once_never_get_the_same_feed(store: Store, settings: 
 
 
 @one_engine
-def test_two_that_bring_the_same_stories_at_once_both_finish(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
+def test_two_that_bring_the_same_stories_at_once_both_finish(
+    store: Store, settings: Settings, clock: Clock, server: FeedServer, second_server: FeedServer
+) -> None:
     with store.engine.begin() as connection:
         connection.script(SLOW_INSERTS)
     met = threading.Barrier(2)
-    for name, titles in (("a", ("one", "two")), ("b", ("two", "one"))):
-        add(store, clock, server.publish(f"/{name}", rss(*titles)), name)
-        server.answers[f"/{name}"].then = lambda: met.wait(1) and None
+    for name, host, titles in (("a", server, ("one", "two")), ("b", second_server, ("two", "one"))):
+        add(store, clock, host.publish(f"/{name}", rss(*titles)), name)
+        host.answers[f"/{name}"].then = lambda: met.wait(1) and None
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda name: [report.new for report in refresh_feeds(store, settings, [name], clock=clock)], "ab"))
     assert done == [[2], [2]]

@@ -20,7 +20,7 @@ INSERT INTO feed_schedules (feed_id, next_run_at, next_run_reason)
 SELECT feed_id, next_run_at, next_run_reason FROM incoming
 ON CONFLICT (feed_id) DO UPDATE SET
     next_run_at = excluded.next_run_at, next_run_reason = excluded.next_run_reason, consecutive_errors = 0, last_error = NULL,
-    etag = NULL, last_modified = NULL, body_sha256 = NULL;
+    etag = NULL, last_modified = NULL, body_sha256 = NULL, redirect_url = NULL, redirect_count = 0;
 
 -- name: get_feed
 SELECT * FROM feeds WHERE feed_id = :feed_id;
@@ -63,7 +63,8 @@ UPDATE feed_schedules SET next_run_at = :at, interval_seconds = :interval_second
 UPDATE feed_schedules SET next_run_at = :at, next_run_reason = :reason, consecutive_errors = 0 WHERE feed_id = :feed_id;
 
 -- name: forget_validators
-UPDATE feed_schedules SET etag = NULL, last_modified = NULL, body_sha256 = NULL WHERE feed_id = :feed_id;
+UPDATE feed_schedules SET etag = NULL, last_modified = NULL, body_sha256 = NULL, redirect_url = NULL, redirect_count = 0
+WHERE feed_id = :feed_id;
 
 -- name: get_schedule
 SELECT * FROM feed_schedules WHERE feed_id = :feed_id;
@@ -74,7 +75,7 @@ SELECT * FROM feed_stats WHERE feed_id = :feed_id;
 -- name: overview
 SELECT f.*, s.fetch_status, s.next_run_at, s.queued_at, s.fetch_started_at, s.locked_until, s.lease_token, s.last_fetched_at,
        s.last_success_at, s.last_status, s.last_error, s.consecutive_errors, s.etag, s.last_modified, s.body_sha256,
-       s.interval_seconds, s.next_run_reason, t.articles_per_hour, t.hourly_distribution, t.current_hour_multiplier,
+       s.interval_seconds, s.next_run_reason, s.redirect_url, s.redirect_count, s.last_body_at, t.articles_per_hour, t.hourly_distribution, t.current_hour_multiplier,
        t.avg_articles_per_fetch, t.total_articles_fetched, t.last_fetch_time, t.last_successful_fetch
 FROM feeds f
 JOIN feed_schedules s ON s.feed_id = f.feed_id
@@ -145,8 +146,63 @@ UPDATE feed_schedules SET
     fetch_status = 'idle', locked_until = NULL, lease_token = NULL,
     next_run_at = i.next_run_at, last_fetched_at = i.last_fetched_at, last_success_at = i.last_success_at, last_status = i.last_status,
     last_error = i.last_error, consecutive_errors = i.consecutive_errors, etag = i.etag, last_modified = i.last_modified,
-    body_sha256 = i.body_sha256, interval_seconds = i.interval_seconds, next_run_reason = i.next_run_reason, check_states = i.check_states
+    body_sha256 = i.body_sha256, interval_seconds = i.interval_seconds, next_run_reason = i.next_run_reason,
+    redirect_url = i.redirect_url, redirect_count = i.redirect_count, last_body_at = i.last_body_at, check_states = i.check_states
 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
+
+-- name: postpone
+-- Feeds that were claimed and not asked for. What is paused stays paused, and nothing comes sooner than it was due.
+UPDATE feed_schedules SET
+    fetch_status = 'idle', locked_until = NULL, lease_token = NULL,
+    next_run_at = CASE WHEN feed_schedules.next_run_at < i.next_run_at THEN i.next_run_at ELSE feed_schedules.next_run_at END,
+    next_run_reason = i.next_run_reason
+FROM incoming i WHERE feed_schedules.feed_id = i.feed_id AND feed_schedules.lease_token = i.lease_token;
+
+-- name: expire_hosts
+UPDATE host_states SET busy_token = NULL WHERE busy_token IS NOT NULL AND busy_until <= :now;
+
+-- name: reserve_hosts
+INSERT INTO host_states (host, busy_token, busy_until, free_at)
+SELECT host, busy_token, busy_until, free_at FROM incoming
+ORDER BY host
+ON CONFLICT (host) DO UPDATE SET busy_token = excluded.busy_token, busy_until = excluded.busy_until, free_at = excluded.free_at
+WHERE host_states.busy_token IS NULL OR host_states.busy_token = excluded.busy_token;
+
+-- name: get_hosts
+SELECT * FROM host_states WHERE host IN (SELECT unnest(CAST(:hosts AS TEXT[])));
+
+-- name: renew_hosts
+UPDATE host_states SET busy_until = :until WHERE busy_token = :token;
+
+-- name: learn_hosts
+-- Written by the batch that has the host, and by no other.
+INSERT INTO host_states (host, last_request_at, consecutive_failures, blocked_until, blocked_reason, busy_token)
+SELECT host, last_request_at, consecutive_failures, blocked_until, blocked_reason, busy_token FROM incoming
+ORDER BY host
+ON CONFLICT (host) DO UPDATE SET
+    busy_token = NULL, busy_until = NULL, free_at = NULL, last_request_at = excluded.last_request_at,
+    consecutive_failures = excluded.consecutive_failures, blocked_until = excluded.blocked_until, blocked_reason = excluded.blocked_reason
+WHERE host_states.busy_token IS NULL OR host_states.busy_token = excluded.busy_token;
+
+-- name: release_hosts
+UPDATE host_states SET busy_token = NULL, busy_until = NULL, free_at = NULL, last_request_at = :now WHERE busy_token = :token;
+
+-- name: unblock_hosts
+UPDATE host_states SET blocked_until = NULL, blocked_reason = NULL, consecutive_failures = 0
+WHERE host IN (SELECT unnest(CAST(:hosts AS TEXT[])));
+
+-- name: save_first_response
+INSERT INTO first_responses (feed_id, fetched_at, outcome, reason, status_code, url, headers, body)
+SELECT feed_id, fetched_at, outcome, reason, status_code, url, headers, body FROM incoming
+ON CONFLICT (feed_id) DO UPDATE SET
+    fetched_at = excluded.fetched_at, outcome = excluded.outcome, reason = excluded.reason, status_code = excluded.status_code, url = excluded.url, headers = excluded.headers,
+    body = excluded.body;
+
+-- name: first_responses
+SELECT * FROM first_responses WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: drop_first_responses
+DELETE FROM first_responses WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
 
 -- name: save_stats
 INSERT INTO feed_stats (feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch,
@@ -297,6 +353,11 @@ DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT ar
 -- name: prune_events
 -- Delivered or not: news of a month ago is no news.
 DELETE FROM events WHERE created_at < :before RETURNING event_id;
+
+-- name: prune_hosts
+DELETE FROM host_states
+WHERE busy_token IS NULL AND coalesce(last_request_at, :before) <= :before AND coalesce(blocked_until, :before) <= :before
+RETURNING host;
 
 -- name: has_migrations
 SELECT 1 AS present FROM information_schema.tables WHERE table_name = 'schema_migrations' AND table_schema = current_schema();

@@ -11,9 +11,14 @@ import typer
 from feed_assets import catalog
 from feed_assets.cli.context import opened
 from feed_assets.cli.output import err, out, print_facts, print_json, print_table, relative
-from feed_assets.errors import UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy
+from feed_assets.discover import Found, look_at, try_well_known_paths
+from feed_assets.errors import NotAFeed, UnknownFeed, UsageError
+from feed_assets.model import ErrorPolicy, Outcome
+from feed_assets.parse import FeedLink, plain_text
 from feed_assets.refresh import utc_now
+from feed_assets.settings import Settings
+from feed_assets.settings import settings as current_settings
+from feed_assets.store import Store
 from feed_assets.urls import mask_password
 
 app = typer.Typer(no_args_is_help=True, help="Add, list, change and remove feeds.")
@@ -38,10 +43,11 @@ def add(
     no_polling: Annotated[bool, typer.Option("--no-polling", help="Fetch once per `sync` only.")] = False,
     disabled: Annotated[bool, typer.Option("--disabled", help="Do not fetch yet.")] = False,
     no_root_domain: Annotated[bool, typer.Option("--no-root-domain", help="Belongs to no site.")] = False,
+    no_fetch: Annotated[bool, typer.Option("--no-fetch", help="Add it unseen; do not look at what is there.")] = False,
     enforce_domain: Annotated[bool, typer.Option("--enforce-domain", help="Keep only items that link to the feed's own site.")] = False,
     error_policy: Annotated[ErrorPolicy, typer.Option(help="`one_strike` pauses the feed at the first error.")] = ErrorPolicy.BACKOFF,
 ) -> None:
-    """Add a feed; it is fetched at the next tick of the sensor."""
+    """Add a feed, or the feed that a page names. What comes back counts as its first fetch: no second request is made for it."""
     options: dict[str, Any] = {
         "refresh_interval_minutes": interval,
         "priority": priority,
@@ -55,9 +61,62 @@ def add(
         options["source_name"] = name
     if no_root_domain:
         options["root_domain"] = None
-    _, store = opened()
-    feed = catalog.add_feed(store, url, now=utc_now(), feed_id=feed_id, **options)
+    settings, store = opened()
+    url = catalog.check_url(url)
+    catalog.refuse_known(store, url, feed_id)
+    found = None
+    if not (no_fetch or disabled):
+        url, found = _look_for_feed(settings, store, url)
+        if found.parsed is not None and (title := _name(found.parsed.title)):
+            options.setdefault("source_name", title)
+    feed = catalog.add_feed(store, url, now=utc_now(), feed_id=feed_id, first=found.result if found else None, **options)
     out.print(f"added {feed.feed_id} ({mask_password(feed.url)})", markup=False, soft_wrap=True)
+    if found is not None and found.parsed is not None:
+        out.print(f"{feed.source_name}: {found.parsed.found} items, {found.parsed.format}; stored at the next tick", markup=False)
+    elif found is not None:
+        err.print(f"but its first fetch failed: {found.reason}", markup=False, soft_wrap=True)
+
+
+def _name(title: str) -> str | None:
+    """A feed's own title as the name of its source."""
+    return "".join(character for character in plain_text(title) if character.isprintable())[:200].strip() or None
+
+
+def _look_for_feed(settings: Settings, store: Store, url: str) -> tuple[str, Found]:
+    """What is at the URL; for a page that names one feed, that feed. A page with several, or with none, is refused."""
+    found = look_at(url, settings, utc_now)
+    if found.parsed is not None or found.result.outcome is not Outcome.SUCCESS:
+        return url, found
+    if not found.links:
+        raise NotAFeed(f"not added: {found.reason}, and it names no feed; `feed-assets feed discover {url} --guess` looks further")
+    if len(found.links) > 1:
+        raise NotAFeed("not added: this is a page that names several feeds; add one of: " + ", ".join(link.url for link in found.links))
+    link = found.links[0]
+    out.print(f"this is a page; its feed is {link.url}", markup=False, soft_wrap=True)
+    catalog.refuse_known(store, link.url)
+    return link.url, look_at(link.url, settings, utc_now)
+
+
+@app.command(epilog="Example: feed-assets feed discover https://example.com --guess")
+def discover(
+    url: Annotated[str, typer.Argument(help="A page, or a feed.", show_default=False)],
+    guess: Annotated[bool, typer.Option("--guess", help="Also try the paths where many sites have feeds; one request each.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The feeds that a page names."""
+    settings = current_settings()
+    url = catalog.check_url(url)
+    found = look_at(url, settings, utc_now)
+    links = [FeedLink(found.result.url, found.parsed.title, found.parsed.format)] if found.parsed else list(found.links)
+    if guess and found.parsed is None:
+        known = {link.url for link in links}
+        links += [link for link in try_well_known_paths(url, settings, utc_now) if link.url not in known]
+    if as_json:
+        print_json([{"url": link.url, "title": link.title, "format": link.format} for link in links])
+    elif links:
+        print_table(("url", "title", "format"), ((link.url, link.title, link.format) for link in links))
+    if not links:
+        raise NotAFeed(f"no feed found at {mask_password(url)}: {found.reason or 'nothing is there'}")
 
 
 @app.command(name="list", epilog="Example: feed-assets feed list --json | jq '.[].feed_id'")

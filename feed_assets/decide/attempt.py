@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from feed_assets.decide import cadence, health, velocity
 from feed_assets.model import Changes, CheckResult, Claim, Feed, FetchResult, NextRun, Outcome, ParsedFeed, Schedule, Stats
 
+_MOVES_AFTER = 3  # fetches in a row that were redirected to the same place, by permanent redirects only
+
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -34,7 +36,11 @@ class Decision:
     stats: Stats
     next_run: NextRun
     checks: tuple[CheckResult, ...]
-    stored_before: int = 0
+
+    @property
+    def moves_to(self) -> str | None:
+        """The feed's new URL, once permanent redirects have said so often enough."""
+        return self.schedule.redirect_url if self.attempt.result.outcome.ok and self.schedule.redirect_count >= _MOVES_AFTER else None
 
 
 def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int, first: bool, policy: cadence.Policy) -> Decision:
@@ -45,8 +51,8 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
     next_run = cadence.next_run(feed, result, stats, before.consecutive_errors, policy)
     checks = [health.reachable(result)]
     if attempt.parsed is not None:
-        checks += health.document_checks(attempt.parsed, changes, stored_before, result.fetched_at)
-    return Decision(attempt, feed, changes, news, _schedule(attempt, next_run), stats, next_run, tuple(checks), stored_before)
+        checks += health.document_checks(attempt.parsed, changes, stored_before, result)
+    return Decision(attempt, feed, changes, news, _schedule(attempt, next_run), stats, next_run, tuple(checks))
 
 
 def _statistics(attempt: Attempt, changes: Changes) -> Stats:
@@ -74,11 +80,17 @@ def _schedule(attempt: Attempt, next_run: NextRun) -> Schedule:
     )
     if not result.outcome.ok:
         return after
-    after = replace(after, last_success_at=result.fetched_at)
+    again = result.moved_to is not None and result.moved_to == before.redirect_url
+    after = replace(
+        after,
+        last_success_at=result.fetched_at,
+        redirect_url=result.moved_to,
+        redirect_count=before.redirect_count + 1 if again else 1 if result.moved_to else 0,
+    )
     etag, last_modified = _header(result, "etag"), _header(result, "last-modified")
     if result.outcome is Outcome.NOT_MODIFIED:
         return replace(after, etag=etag or before.etag, last_modified=last_modified or before.last_modified)
-    return replace(after, etag=etag, last_modified=last_modified, body_sha256=attempt.body_sha256)
+    return replace(after, etag=etag, last_modified=last_modified, body_sha256=attempt.body_sha256, last_body_at=result.fetched_at)
 
 
 def _header(result: FetchResult, name: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from feed_assets.model import Changes, CheckResult, FetchResult, ParsedFeed
@@ -29,16 +29,18 @@ CHECKS = (
 
 _FUTURE = timedelta(days=1)
 _WEB_YEAR = 1990
+_IM_USED = 226  # the server sent what is new and left out what we have (A-IM: feed)
 
 
 def reachable(result: FetchResult) -> CheckResult:
     return CheckResult("reachable", result.outcome.ok, result.reason or "answered")
 
 
-def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, now: datetime) -> list[CheckResult]:
+def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, result: FetchResult) -> list[CheckResult]:
     """What a new document tells about the feed's health."""
-    entries = len(parsed.entries)
-    overlap = not stored_before or not entries or bool(changes.known or changes.changed)
+    entries, now = len(parsed.entries), result.fetched_at
+    only_news = result.status_code == _IM_USED
+    overlap = only_news or not stored_before or not entries or bool(changes.known or changes.changed)
     odd = [e for e in parsed.entries if e.published_at and (e.published_at > now + _FUTURE or e.published_at.year < _WEB_YEAR)]
     return [
         CheckResult(

@@ -46,6 +46,8 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
             reports.append(pipeline.reported(report))
             if not report.outcome.ok:
                 context.log.warning(f"{report.feed_id}: {report.reason}")
+            if report.notice:
+                context.log.warning(f"{report.feed_id}: {report.notice}")
             # What a person asked for by partition is answered even if nothing changed: a backfill counts events.
             always = (tagged and not config.batch_id) or not fetching
             assets = ASSET_NAMES if fetching else selected - {"raw_items"}

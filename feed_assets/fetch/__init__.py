@@ -1,6 +1,7 @@
-"""Fetching: one HTTP exchange, politely, and a verdict on how it went. Knows nothing of feeds' contents or of the store."""
+"""Fetching: HTTP exchanges, politely, and a verdict on how they went. Knows nothing of feeds' contents or of the store."""
 
 from feed_assets.fetch.client import Fetcher
-from feed_assets.fetch.turns import Turns
+from feed_assets.fetch.crew import Crew, Postponed
+from feed_assets.fetch.hints import with_hints
 
-__all__ = ["Fetcher", "Turns"]
+__all__ = ["Crew", "Fetcher", "Postponed", "with_hints"]

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
+
+from requests.structures import CaseInsensitiveDict
+
+from feed_assets.model import FetchResult
 
 _MAX_AGE = re.compile(r"(?:^|[\s,])max-age\s*=\s*\"?(\d{1,10})", re.IGNORECASE)
 _NO_CACHE = re.compile(r"(?:^|[\s,])no-(?:cache|store)\b", re.IGNORECASE)
@@ -35,6 +40,12 @@ def max_age_seconds(headers: Mapping[str, str], now: datetime) -> int | None:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdecimal()
+
+
+def with_hints(result: FetchResult) -> FetchResult:
+    """A stored answer with what its headers said."""
+    headers = CaseInsensitiveDict(result.headers)
+    return replace(result, retry_after=retry_after(headers, result.fetched_at), max_age_seconds=max_age_seconds(headers, result.fetched_at))
 
 
 def http_date(value: str) -> datetime | None:

@@ -1,6 +1,6 @@
 """The store: one interface, two engines.
 
-`with store.begin() as tx:` is one transaction; `tx.feeds`, `tx.schedules`, `tx.items`, `tx.articles` are its tables.
+`with store.begin() as tx:` is one transaction; `tx.feeds`, `tx.schedules`, `tx.items`, `tx.articles`, `tx.hosts` are its tables.
 Everything inside the block is committed together or not at all.
 """
 
@@ -16,6 +16,7 @@ from feed_assets.errors import SettingsError
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
+from feed_assets.store.hosts import Hosts
 from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
 from feed_assets.store.migrations import migrate
@@ -31,11 +32,19 @@ class Transaction:
     schedules: Schedules
     items: Items
     articles: Articles
+    hosts: Hosts
     housekeeping: Housekeeping
 
     @classmethod
     def over(cls, connection: Connection) -> Transaction:
-        return cls(Feeds(connection), Schedules(connection), Items(connection), Articles(connection), Housekeeping(connection))
+        return cls(
+            Feeds(connection),
+            Schedules(connection),
+            Items(connection),
+            Articles(connection),
+            Hosts(connection),
+            Housekeeping(connection),
+        )
 
 
 class Store:

@@ -17,10 +17,12 @@ INTEGER_COLUMNS = frozenset(
         "bytes",
         "duration_ms",
         "total_articles_fetched",
+        "consecutive_failures",
+        "redirect_count",
     }
 )
 FLOAT_COLUMNS = frozenset({"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours"})
-TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch", "locked_until"})
+TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch", "locked_until", "busy_until", "blocked_until"})
 
 
 def kind(column: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 
 from feed_assets.model import FetchResult, Item, Outcome
@@ -79,6 +79,25 @@ class Items:
         """(fetch_id, response as it came), in the order they came."""
         return [(row["fetch_id"], _to_result(row)) for row in self._db.rows("raw_fetches", fetch_ids=list(fetch_ids))]
 
+    def save_first(self, result: FetchResult) -> None:
+        """Keep the response that a feed was added with: it is its first fetch, and no second one is needed."""
+        columns = ("feed_id", "fetched_at", "outcome", "reason", "status_code", "url", "headers", "body")
+        headers, body = encode_json(dict(result.headers)), compress(result.body) if result.body is not None else None
+        row = (result.feed_id, result.fetched_at, result.outcome.value, result.reason, result.status_code, result.url, headers, body)
+        self._db.write("save_first_response", columns, [row])
+
+    def take_first(self, feed_ids: Sequence[str]) -> dict[str, FetchResult]:
+        """The responses that these feeds were added with; they are taken once."""
+        if not feed_ids:
+            return {}
+        found = {
+            row["feed_id"]: replace(_to_result(row), outcome=Outcome(row["outcome"]), reason=row["reason"])
+            for row in self._db.rows("first_responses", feed_ids=list(feed_ids))
+        }
+        if found:
+            self._db.run("drop_first_responses", feed_ids=list(found))
+        return found
+
     def save_history(self, rows: Iterable[Row]) -> None:
         self._db.write("save_history", _HISTORY_COLUMNS, ([row[name] for name in _HISTORY_COLUMNS] for row in rows))
 
@@ -119,5 +138,5 @@ def _to_result(row: Row) -> FetchResult:
         outcome=Outcome.SUCCESS,
         status_code=row["status_code"],
         headers=row["headers"] or {},
-        body=decompress(row["body"]),
+        body=decompress(row["body"]) if row["body"] is not None else None,
     )

@@ -5,7 +5,7 @@ A claim is a lease with a token. Whoever wants to write proves by the token that
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,6 +28,9 @@ _SAVED = (
     "body_sha256",
     "interval_seconds",
     "next_run_reason",
+    "redirect_url",
+    "redirect_count",
+    "last_body_at",
     "check_states",
 )
 
@@ -93,6 +96,11 @@ class Schedules:
             ([encode_json(s.check_states) if name == "check_states" else getattr(s, name) for name in _SAVED] for s in schedules),
         )
 
+    def postpone(self, token: str, feeds: Iterable[tuple[str, datetime, str]]) -> None:
+        """Give feeds back that were not asked for: (feed_id, when to try, why)."""
+        rows = ((feed_id, at, reason, token) for feed_id, at, reason in feeds)
+        self._db.write("postpone", ("feed_id", "next_run_at", "next_run_reason", "lease_token"), rows)
+
     def reschedule(self, feed_id: str, *, at: datetime | None, interval_seconds: int | None, reason: str) -> None:
         self._db.run("reschedule", feed_id=feed_id, at=at, interval_seconds=interval_seconds, reason=reason)
 
@@ -106,7 +114,7 @@ class Schedules:
 
 def to_schedule(row: Row) -> Schedule:
     values = {column.name: row[column.name] for column in fields(Schedule)}
-    return Schedule(**values | {"check_states": values["check_states"] or {}})
+    return Schedule(**values | {"check_states": values["check_states"] or {}, "redirect_count": values["redirect_count"] or 0})
 
 
 def to_stats(row: Row) -> Stats:

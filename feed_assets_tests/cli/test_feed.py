@@ -18,7 +18,7 @@ def show(run: Run, feed_id: str = "news") -> dict[str, Any]:
 
 
 def test_an_added_feed_is_listed_and_due_at_once(run: Run) -> None:
-    added = run("feed", "add", "https://news.example/blog/feed.xml")
+    added = run("feed", "add", "https://news.example/blog/feed.xml", "--no-fetch")
     (feed,) = run("feed", "list", "--json").json()
     assert (added.code, added.err) == (0, "")
     assert added.out == "added news-example-blog (https://news.example/blog/feed.xml)\n"

@@ -11,11 +11,13 @@ from feed_assets.decide.identity import compare, identify
 from feed_assets.model import CheckResult, Entry, FetchResult, Outcome, ParsedFeed
 from feed_assets_tests.decide.pace import NOW
 
+RESULT = FetchResult("news", "https://news.example/feed", NOW, Outcome.SUCCESS, status_code=200)
+
 
 def checks(*entries: Entry, stored: tuple[Entry, ...] = ()) -> dict[str, bool]:
     parsed = ParsedFeed("rss20", "T", None, "", None, entries)
     known = {identify(entry).item_hash: identify(entry).content_hash for entry in stored}
-    return {check.name: check.passed for check in document_checks(parsed, compare(entries, known), len(stored), NOW)}
+    return {check.name: check.passed for check in document_checks(parsed, compare(entries, known), len(stored), RESULT)}
 
 
 def entry(guid: str, published_at: datetime | None = None) -> Entry:

@@ -20,6 +20,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         "fetch_history": "fetch_id feed_id fetch_time status_code outcome articles_found articles_new bytes duration_ms error_message "
         "run_id",
         "events": "event_id event_type payload created_at delivered_at",
+        "host_states": "host busy_token busy_until free_at last_request_at consecutive_failures blocked_until blocked_reason",
+        "first_responses": "feed_id fetched_at outcome reason status_code url headers body",
     }.items()
 }
 

@@ -21,6 +21,8 @@ def write_everywhere(tx: Transaction) -> None:
     tx.articles.remember([Memory("h", "news", "a", NOW, NOW + DAY)])
     tx.articles.save_cached([CachedFeed("news", "<channel>", ["a"], "<rss/>", '"e"', NOW, NOW)])
     tx.articles.save_events([("e1", "articles.new", {}, NOW)])
+    tx.items.save_first(make_result())
+    tx.hosts.reserve("token", {"news.example": NOW}, now=NOW, lease=DAY)
 
 
 def test_what_a_block_wrote_is_there_for_the_next_store(store: Store, database_url: str) -> None:

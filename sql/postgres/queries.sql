@@ -18,6 +18,11 @@ RETURNING feed_schedules.feed_id;
 SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
 ORDER BY feed_id FOR UPDATE;
 
+-- name: expire_hosts
+UPDATE host_states SET busy_token = NULL WHERE host IN (
+    SELECT host FROM host_states WHERE busy_token IS NOT NULL AND busy_until <= :now ORDER BY host FOR UPDATE SKIP LOCKED
+);
+
 -- name: first_migration_turn
 SELECT pg_advisory_xact_lock(hashtext('feed_assets migrations'));
 
