@@ -26,7 +26,7 @@ from feed_assets.urls import host_of
 
 Clock = Callable[[], datetime]
 
-_GROUP_SIZE = 100  # feeds per transaction: large enough for bulk writes, small enough that others get their turn
+_GROUP_SIZE = 200  # feeds per transaction: large enough for bulk writes, small enough that others get their turn
 _GROUP_SECONDS = 2.0  # and no result waits longer than this to be stored
 _HOST_LEASE = timedelta(minutes=2)  # renewed while the batch lives; other batches have the host soon after it died
 _HOST_RETRY_SECONDS = 1.0

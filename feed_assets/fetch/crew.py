@@ -98,10 +98,13 @@ class Crew(Generic[Read]):
         self._release_late()
         found: list[Read | Postponed] = []
         deadline = time.monotonic() + seconds
-        while len(found) < min(most, self._pending) and time.monotonic() < deadline:
-            self._staff()
+        staffed = 0.0
+        while len(found) < min(most, self._pending) and (now := time.monotonic()) < deadline:
+            if now - staffed > _TICK:
+                self._staff()
+                staffed = now
             try:
-                found.append(self._done.get(timeout=min(_TICK, max(deadline - time.monotonic(), 0.001))))
+                found.append(self._done.get(timeout=min(_TICK, deadline - now)))
             except queue.Empty:
                 if self._turns.closed():
                     break

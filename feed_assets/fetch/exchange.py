@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 
@@ -99,6 +100,7 @@ class _BoundedTLSSocket(ssl.SSLSocket):
     recv_into = _bounded(ssl.SSLSocket.recv_into)
 
 
+@cache
 def tls_context() -> ssl.SSLContext:
     """Certificates are verified: by what the system trusts (SSL_CERT_FILE adds to it) and by certifi's list."""
     import certifi

@@ -157,7 +157,10 @@ class GuardedAdapter(HTTPAdapter):
         class HTTPSPool(HTTPSConnectionPool):
             ConnectionCls = GuardedHTTPS
 
-        self.poolmanager = PoolManager(num_pools=connections, maxsize=maxsize, ssl_context=tls_context(), **options)
+            def __init__(self, *args: Any, **options: Any) -> None:
+                super().__init__(*args, **options | {"ssl_context": tls_context()})  # made when first needed: it takes a moment
+
+        self.poolmanager = PoolManager(num_pools=connections, maxsize=maxsize, **options)
         self.poolmanager.pool_classes_by_scheme = {"http": HTTPPool, "https": HTTPSPool}
 
     def build_connection_pool_key_attributes(self, request: PreparedRequest, verify: Any, cert: Any = None) -> tuple[Any, Any]:
