@@ -1,7 +1,7 @@
 """A publisher for benchmarks: a process of its own, precomputed bytes, many loopback addresses.
 
 Paths say what a feed does: /ok/N answers at once (304 when asked with the ETag), /slow/N after five seconds, /hang/N never.
-`python -m benchmarks.publisher HOSTS` prints its port and serves until it is killed.
+`python -m benchmarks.publisher HOSTS ITEMS` prints its port and serves until it is killed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-ITEMS = 30
+ITEMS = int(sys.argv[2]) if len(sys.argv) > 2 and __name__ == "__main__" else 30
 
 
 def address(host: int) -> str:
@@ -62,9 +62,10 @@ async def _main(hosts: int) -> None:
 
 
 @contextlib.contextmanager
-def running(hosts: int) -> Iterator[int]:
+def running(hosts: int, items: int = 30) -> Iterator[int]:
     """A publisher in a process of its own; gives its port."""
-    with subprocess.Popen([sys.executable, "-m", "benchmarks.publisher", str(hosts)], stdout=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "benchmarks.publisher", str(hosts), str(items)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
             yield int(process.stdout.readline())

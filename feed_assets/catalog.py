@@ -21,6 +21,8 @@ from feed_assets.store import Store, Transaction
 from feed_assets.urls import domain_of, host_of, mask_password
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
+_LONGEST_URL = 8192
+_LONGEST_NAME = 300
 _EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in ("feed_id", "created_at", "updated_at", "deleted_at"))
 
 
@@ -106,7 +108,7 @@ def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: dateti
         deleted = {feed.url: feed.feed_id for feed in known if feed.deleted_at is not None}
         for row in rows:
             options = {str(key): value for key, value in row.items()}
-            url, feed_id = str(options.pop("url", "")), options.pop("id", options.pop("feed_id", None))
+            url, feed_id = str(options.pop("url", None) or ""), options.pop("id", options.pop("feed_id", None))
             try:
                 # A deleted feed comes back under its old name, with its history.
                 feed = _new_feed(url, deleted.get(url.strip()) if feed_id is None else feed_id, now, options, set(by_id))
@@ -132,6 +134,8 @@ def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
         document = yaml.safe_load(content.decode("utf-8-sig"))
     except (OSError, ValueError, yaml.YAMLError, ElementTree.ParseError) as error:
         raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise UsageError(f"cannot read {path}: it is nested too deeply") from None
     rows = document.get("feeds") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise UsageError(f"{path} should have `feeds:` with a list of `id` and `url`")
@@ -153,6 +157,8 @@ def read_opml(content: bytes) -> list[Mapping[str, Any]]:
 
     for outline in ElementTree.fromstring(content).findall("./body/outline"):
         walk(outline, None)
+    if not rows:
+        raise UsageError("there is no feed in this file; an OPML list has <outline xmlUrl=...> in its <body>")
     return rows
 
 
@@ -166,12 +172,16 @@ def check_url(url: str) -> str:
         _ = parts.port
     except ValueError as error:
         raise UsageError(f"{shown!r} is not a URL: {mask_password(str(error))}") from None
-    if parts.scheme.lower() not in ("http", "https"):
-        start = f"it starts with {parts.scheme}:" if "://" in url else "it has no scheme"
+    if parts.scheme not in ("http", "https"):
+        start = f"it starts with {parts.scheme}:" if parts.scheme and not parts.path[:1].isdigit() else "it has no scheme"
         raise UsageError(f"{shown!r} cannot be fetched: {start}; write http:// or https:// in front")
     if not host or any(character.isspace() or not character.isprintable() for character in url):
         raise UsageError(f"{shown!r} is not a URL that can be fetched")
-    return url
+    if len(url) > _LONGEST_URL:
+        raise UsageError(f"{shown[:80]!r}... is too long for a URL: {len(url)} characters, {_LONGEST_URL} at most")
+    userinfo, at, address = parts.netloc.rpartition("@")
+    # One spelling for what is the same to every server: the host in lower case, no fragment.
+    return parts._replace(netloc=f"{userinfo}{at}{address.lower()}", fragment="").geturl()
 
 
 def slug(url: str, taken: set[str]) -> str:
@@ -218,7 +228,7 @@ def _checked(feed: Feed) -> Feed:
     if feed.error_policy not in list(ErrorPolicy):
         raise UsageError(f"error_policy is `backoff` or `one_strike`, not {feed.error_policy!r}")
     if not isinstance(feed.priority, int) or isinstance(feed.priority, bool) or abs(feed.priority) > 1_000_000:
-        raise UsageError(f"the priority must be a whole number, not {feed.priority!r}")
+        raise UsageError(f"the priority must be a whole number from -1000000 to 1000000, not {feed.priority!r}")
     for name in ("enabled", "polling", "enforce_feed_domain"):
         if not isinstance(getattr(feed, name), bool):
             raise UsageError(f"{name} is true or false, not {getattr(feed, name)!r}")
@@ -226,6 +236,8 @@ def _checked(feed: Feed) -> Feed:
         value = getattr(feed, name)
         if value is not None and (not isinstance(value, str) or not value.strip() or not value.isprintable()):
             raise UsageError(f"{name} must be a line of text, not {value!r}")
+        if value is not None and len(value) > _LONGEST_NAME:
+            raise UsageError(f"{name} is too long: {len(value)} characters, {_LONGEST_NAME} at most")
     return replace(feed, url=check_url(feed.url))
 
 

@@ -8,6 +8,7 @@ A name that is not a setting is an error, so that a typing mistake never goes un
 from __future__ import annotations
 
 import difflib
+import fcntl
 import os
 from collections.abc import Mapping
 from functools import lru_cache
@@ -148,8 +149,8 @@ def load_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None 
         return Settings.model_validate(values)
     except ValidationError as error:
         first = error.errors()[0]
-        name = PREFIX + str(first["loc"][0]).upper() if first["loc"] else "settings"
-        raise SettingsError(f"{name}: {_plain(first)}") from None
+        name = f"{PREFIX}{str(first['loc'][0]).upper()}: " if first["loc"] else PREFIX
+        raise SettingsError(f"{name}{_plain(first)}") from None
 
 
 def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> list[dict[str, Any]]:
@@ -180,6 +181,22 @@ def demo_file(home: Path) -> Path:
     return home / "demo.env"
 
 
+def up_lock(home: Path) -> Path:
+    """The file that `feed-assets up` holds locked while it runs."""
+    return home / "up.lock"
+
+
+def _is_up(home: Path) -> bool:
+    try:
+        with up_lock(home).open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
 def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
     """Settings by field name, and where each came from: the environment wins over `.env`, and that over a running demo."""
     values: dict[str, Any] = {}
@@ -199,7 +216,9 @@ def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str,
     take("environment", environ)
     if dotenv is not None:
         take(str(dotenv), _variables(dotenv))
-    take("running demo", _variables(demo_file(Path(values.get("home", Settings.model_fields["home"].default)))))
+    home = Path(values.get("home", Settings.model_fields["home"].default))
+    if demo_file(home).is_file() and _is_up(home):
+        take("running demo", _variables(demo_file(home)))
     return values, sources
 
 

@@ -155,7 +155,7 @@ def test_a_url_that_cannot_be_fetched_is_refused(url: str) -> None:
     "url",
     [
         "http://news.example",
-        "HTTPS://News.example/Feed?a=1&b=2",
+        "https://news.example/Feed?a=1&b=2",
         "http://127.0.0.1:8000/",
         "http://[::1]:80/feed",
         "https://füße.example/ö",
@@ -163,6 +163,10 @@ def test_a_url_that_cannot_be_fetched_is_refused(url: str) -> None:
 )
 def test_a_url_that_can_be_fetched_is_taken_as_it_is(url: str) -> None:
     assert catalog.check_url(f" {url}\n") == url
+
+
+def test_spellings_that_are_the_same_to_every_server_become_one() -> None:
+    assert catalog.check_url("HTTPS://Ann:Secret@News.EXAMPLE/Feed?a=B#top") == "https://Ann:Secret@news.example/Feed?a=B"
 
 
 def test_a_url_without_a_scheme_is_told_what_to_write() -> None:

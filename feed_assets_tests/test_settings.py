@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from feed_assets import __version__
 from feed_assets.errors import SettingsError
-from feed_assets.settings import PREFIX, REPOSITORY_URL, Settings, describe_settings, load_settings
+from feed_assets.settings import PREFIX, REPOSITORY_URL, Settings, demo_file, describe_settings, load_settings, up_lock
 from feed_assets.urls import mask_password
 
 DEFAULTS = {
@@ -245,3 +246,14 @@ def test_every_setting_is_listed_and_described() -> None:
     rows = described()
     assert set(rows) == {name.upper() for name in Settings.model_fields}
     assert all(row["description"] for row in rows.values())
+
+
+def test_a_demo_that_was_killed_leaves_no_settings_behind(tmp_path: Path) -> None:
+    demo_file(tmp_path).write_text(f"{PREFIX}ALLOW_PRIVATE_NETWORKS=true\n")
+    environ = {f"{PREFIX}HOME": str(tmp_path)}
+    assert load_settings(environ, dotenv=None).allow_private_networks is False
+
+    with up_lock(tmp_path).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert load_settings(environ, dotenv=None).allow_private_networks is True
+        assert load_settings(environ | {f"{PREFIX}ALLOW_PRIVATE_NETWORKS": "false"}, dotenv=None).allow_private_networks is False

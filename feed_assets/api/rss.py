@@ -9,7 +9,7 @@ from fastapi import APIRouter, HTTPException, Request, Response
 
 from feed_assets.api.access import StoreAccess
 from feed_assets.model import Feed
-from feed_assets.store import CachedFeed, Store
+from feed_assets.store import CachedFeed, Transaction
 
 router = APIRouter(tags=["feeds"])
 _ANSWERS: dict[int | str, dict[str, Any]] = {
@@ -25,7 +25,7 @@ def by_url(request: Request, store: StoreAccess, url: str) -> Response:
     """The cached RSS document of the feed with this URL."""
     with store.read() as tx:
         feed = next((feed for feed in tx.feeds.at_url(url) if feed.deleted_at is None), None)
-    return _serve(request, store, feed, url)
+        return _serve(request, tx, feed, url)
 
 
 @router.get("/rss/{feed_id}", response_class=Response, responses=_ANSWERS)
@@ -34,17 +34,16 @@ def by_id(request: Request, store: StoreAccess, feed_id: str) -> Response:
     """The cached RSS document of a feed."""
     with store.read() as tx:
         feed = tx.feeds.get(feed_id)
-    return _serve(request, store, feed if feed and feed.deleted_at is None else None, feed_id)
+        return _serve(request, tx, feed if feed and feed.deleted_at is None else None, feed_id)
 
 
-def _serve(request: Request, store: Store, feed: Feed | None, asked: str) -> Response:
+def _serve(request: Request, tx: Transaction, feed: Feed | None, asked: str) -> Response:
     if feed is None:
         raise HTTPException(404, f"there is no feed {asked!r}")
     if not feed.enabled:
         raise HTTPException(403, f"feed {feed.feed_id!r} is disabled")
-    with store.read() as tx:
-        cached = tx.articles.cached(feed.feed_id)
-        schedule = tx.schedules.get(feed.feed_id)
+    cached = tx.articles.cached(feed.feed_id)
+    schedule = tx.schedules.get(feed.feed_id)
     if cached is None:
         raise HTTPException(404, f"nothing of feed {feed.feed_id!r} is published yet; it has not been fetched with success so far")
     max_age = min((schedule.interval_seconds if schedule else None) or 60, 3600)

@@ -171,7 +171,7 @@ def edit(
     interval: Annotated[int | None, typer.Option(help="Fixed interval in minutes, 1 to 10080.")] = None,
     adaptive: Annotated[bool, typer.Option("--adaptive", help="No fixed interval.")] = False,
     priority: Annotated[int | None, typer.Option(help="Higher comes first when much is due.")] = None,
-    group: Annotated[str | None, typer.Option(help="A group to list it under.")] = None,
+    group: Annotated[str | None, typer.Option(help="A group to list it under; '' for none.")] = None,
     error_policy: Annotated[ErrorPolicy | None, typer.Option(help="`backoff` or `one_strike`.")] = None,
     enforce_domain: Annotated[
         bool | None, typer.Option("--enforce-domain/--no-enforce-domain", help="Keep only the site's own links.")
@@ -192,6 +192,8 @@ def edit(
     changes = {column: value for column, value in wanted.items() if value is not None}
     if adaptive:
         changes["refresh_interval_minutes"] = None
+    if group == "":
+        changes["feed_group"] = None
     if not changes:
         raise UsageError("nothing to change; `feed-assets feed edit --help` lists what can be")
     _change(feed_id, **changes)
@@ -236,7 +238,7 @@ def sync(feed_id: FeedId) -> None:
 
 
 @app.command(name="import", epilog="Example: feed-assets feed import feeds.yaml")
-def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `feeds:`.", show_default=False)]) -> None:
+def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `feeds:`, or an OPML list.", show_default=False)]) -> None:
     """Add the feeds of a file; those that are there already stay as they are."""
     _, store = opened()
     result = catalog.import_feeds(store, catalog.read_feeds_file(path), now=utc_now())

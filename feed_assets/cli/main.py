@@ -93,11 +93,15 @@ def main() -> None:
     except FeedAssetsError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            sys.stderr.close()
+            sys.exit(0)
+        place = f": {error.filename}" if error.filename else ""
+        print(f"error: {error.strerror or error}{place}", file=sys.stderr)
+        sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
 
 
 if __name__ == "__main__":

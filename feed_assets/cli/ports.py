@@ -6,11 +6,13 @@ import socket
 
 import requests
 
-from feed_assets.errors import FeedAssetsError
+from feed_assets.errors import FeedAssetsError, UsageError
 
 
 def free_port(host: str, port: int, option: str) -> int:
     """The port, if it can be listened on; else what to do."""
+    if not 1 <= port <= 65_535:
+        raise UsageError(f"{port} is not a port; choose 1 to 65535 with {option}")
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
         with socket.socket(family, kind, protocol) as probe:

@@ -54,7 +54,7 @@ class Supervisor:
 
     def await_ready(self, child: Child) -> None:
         deadline = time.monotonic() + _READY_SECONDS
-        while not child.ready():
+        while not (child.ready() and child.alive):
             if not child.alive or time.monotonic() > deadline:
                 raise FeedAssetsError(f"{child.name} did not start; the end of {child.log} says: {_last_words(child.log)}")
             time.sleep(0.1)

@@ -20,9 +20,9 @@ from feed_assets import catalog
 from feed_assets.cli.output import err, out
 from feed_assets.cli.ports import answers, any_port, free_port, listens
 from feed_assets.cli.supervisor import Child, Supervisor
-from feed_assets.errors import FeedAssetsError
+from feed_assets.errors import FeedAssetsError, UsageError
 from feed_assets.refresh import utc_now
-from feed_assets.settings import PREFIX, Settings, demo_file, settings
+from feed_assets.settings import PREFIX, Settings, demo_file, settings, up_lock
 from feed_assets.store import Store, open_store
 from feed_assets.urls import mask_password
 
@@ -47,13 +47,18 @@ def up(
     home = _home_for_all(api_port)
     with _alone_in(home), _demo_settings(home, demo):
         current = settings()
+        if port == current.api_port:
+            raise UsageError(f"the Dagster UI and the HTTP API cannot both have port {port}; choose another with --port or --api-port")
         ui_port = free_port("127.0.0.1", port, "--port")
         free_port(current.api_host, current.api_port, "--api-port")
         store = open_store(current.store_url)
 
         from feed_assets.defs.instance import prepare_dagster_home  # after the checks: it takes Dagster's three seconds
 
+        own_instance = "DAGSTER_HOME" not in os.environ and not current.dagster_database_url
         prepare_dagster_home(current)
+        if own_instance:
+            _heal(store)
         supervisor = Supervisor(dict(os.environ), lambda line: err.print(line, markup=False, soft_wrap=True))
         _stop_on_signals()
         try:
@@ -67,6 +72,18 @@ def up(
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             supervisor.stop()
     err.print("stopped")
+
+
+def _heal(store: Store) -> None:
+    """We are the only ones here: what seems to be running was killed."""
+    import dagster as dg
+
+    from feed_assets.defs.recovery import end_abandoned_runs
+
+    with dg.DagsterInstance.get() as instance:
+        ended = end_abandoned_runs(instance, store)
+    if ended:
+        out.print(f"ended {ended} runs that were killed; their feeds are due again")
 
 
 def _home_for_all(api_port: int | None) -> Path:
@@ -85,7 +102,7 @@ def _home_for_all(api_port: int | None) -> Path:
 
 @contextmanager
 def _alone_in(home: Path) -> Iterator[None]:
-    with (home / "up.lock").open("w") as lock:
+    with up_lock(home).open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -184,7 +201,7 @@ def _greet(current: Settings, store: Store, ui_port: int, demo: bool, seconds: f
         f"feed_assets is up after {seconds:.0f} s with {len(feeds)} feeds",
         "",
         f"  Dagster UI   http://127.0.0.1:{ui_port}/assets/raw_items?view=partitions",
-        f"  HTTP API     {current.site_url}/docs",
+        f"  HTTP API     {current.site_url}/api/feeds",
         f"  a feed       {current.site_url}/rss/{example}",
         f"  database     {mask_password(current.store_url)}",
         f"  logs         {current.home / 'logs'}",

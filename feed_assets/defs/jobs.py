@@ -11,6 +11,7 @@ from feed_assets.defs.assets import refresh_assets
 
 BATCH_TAG = "feed_assets/batch"
 FEEDS_TAG = "feed_assets/feeds"
+PROCESS_TAG = "feed_assets/process"  # of a run in the process of a command
 
 # Without checks: a batch would plan each of them once for all feeds, and the UI would wait for verdicts that only come when they
 # change. The step writes evaluations per feed all the same.

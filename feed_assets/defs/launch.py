@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import dagster as dg
 
 from feed_assets.defs.build import build_definitions
-from feed_assets.defs.jobs import BATCH_TAG, FEEDS_TAG, batch_config, refresh_feeds
+from feed_assets.defs.jobs import BATCH_TAG, FEEDS_TAG, PROCESS_TAG, batch_config, refresh_feeds
 from feed_assets.defs.partitions import PARTITIONS_NAME, partition_changes
 from feed_assets.defs.resources import Pipeline
 from feed_assets.errors import FeedAssetsError
@@ -34,7 +35,7 @@ def run_in_process(
     result = job.execute_in_process(
         instance=instance,
         run_config=batch_config(batch_id=batch_id, feed_ids=feed_ids, replay=replay) | _QUIET,
-        tags={BATCH_TAG: batch_id or "on demand", FEEDS_TAG: str(len(feed_ids))},
+        tags={BATCH_TAG: batch_id or "on demand", FEEDS_TAG: str(len(feed_ids)), PROCESS_TAG: str(os.getpid())},
         raise_on_error=False,
     )
     if not result.success:

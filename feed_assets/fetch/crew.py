@@ -21,12 +21,13 @@ from feed_assets.urls import domain_of
 
 Read = TypeVar("Read")
 
-_STALLED_SECONDS = 0.5  # a worker that waits longer for a server is no longer counted, and another takes its place
+_STALLED_SECONDS = 0.25  # a worker that waits longer for a server is no longer counted, and another takes its place
 _MOST_WORKERS = 5  # times FETCH_WORKERS, stalled ones included
 _FAILURES_TO_BLOCK = 3
 _FIRST_BLOCK = timedelta(minutes=5)
 _TOO_MANY_REQUESTS = timedelta(hours=1)
-_TICK = 0.1
+_TICK = 0.05
+_QUIET_SECONDS = 0.25  # when nothing more comes for so long, what is there is handed on
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,8 @@ class Crew(Generic[Read]):
         self._hosts: dict[str, HostState] = {}
         self._news: dict[str, HostState] = {}
         self._lock = threading.Lock()
+        self._stopped = threading.Event()
+        self._foreman = threading.Thread(target=self._oversee, name="foreman", daemon=True)
         self._busy: dict[threading.Thread, float | None] = {}  # since when a worker waits for a server
 
     def add(self, request: FetchRequest) -> None:
@@ -94,19 +97,19 @@ class Crew(Generic[Read]):
         return news
 
     def collect(self, *, most: int, seconds: float) -> list[Read | Postponed]:
-        """What was done since; waits for at most so many seconds, and less when hosts are wanted."""
+        """What was done since; waits for at most so many seconds, and less when nothing comes or hosts are wanted."""
         self._release_late()
         found: list[Read | Postponed] = []
         deadline = time.monotonic() + seconds
-        staffed = 0.0
+        if not self._foreman.is_alive() and not self._stopped.is_set():
+            self._foreman.start()
+        quiet_since = time.monotonic()
         while len(found) < min(most, self._pending) and (now := time.monotonic()) < deadline:
-            if now - staffed > _TICK:
-                self._staff()
-                staffed = now
             try:
                 found.append(self._done.get(timeout=min(_TICK, deadline - now)))
+                quiet_since = time.monotonic()
             except queue.Empty:
-                if self._turns.closed():
+                if self._turns.closed() or (found and time.monotonic() - quiet_since > _QUIET_SECONDS):
                     break
         self._pending -= len(found)
         return found
@@ -116,7 +119,13 @@ class Crew(Generic[Read]):
         return self._pending
 
     def stop(self) -> None:
+        self._stopped.set()
         self._turns.stop()
+
+    def _oversee(self) -> None:
+        """The foreman's work: he does not wait for those who store what the crew brings."""
+        while not self._stopped.wait(_TICK):
+            self._staff()
 
     def _staff(self) -> None:
         """As many workers as FETCH_WORKERS, not counting those that wait for a slow server."""

@@ -91,9 +91,9 @@ def _engine(url: str) -> Engine:
         from feed_assets.store.duckdb import DuckDBEngine
 
         # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
-        path = unquote(parts.netloc + parts.path) if parts.netloc else unquote(parts.path.removeprefix("/"))
-        if path in ("", "/"):
-            raise SettingsError(f"{url!r} names no file; write duckdb:///path/to/feeds.duckdb")
+        path = unquote(parts.path.removeprefix("/"))
+        if parts.netloc or path in ("", "/", ":memory:"):
+            raise SettingsError(f"{url!r} names no file; write duckdb:///path/to/feeds.duckdb, with three slashes or four")
         return DuckDBEngine(Path(path))
     if parts.scheme in ("postgresql", "postgres"):
         from feed_assets.store.postgres import PostgresEngine

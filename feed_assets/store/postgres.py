@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 import psycopg
 from psycopg.rows import dict_row
@@ -28,6 +30,8 @@ _STAGE_TYPES = {
     "time": "TIMESTAMPTZ",
     "blob": "BYTEA",
 }
+
+logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it reports every try; we say once what is wrong
 
 
 class PostgresEngine:
@@ -66,6 +70,8 @@ class PostgresEngine:
     def _open_pool(self) -> ConnectionPool[psycopg.Connection[dict[str, Any]]]:
         with self._opening:
             if self._pool is None:
+                # A wrong URL or a server that is down is told at once; a pool would go on trying.
+                psycopg.connect(self.url, connect_timeout=10).close()
                 self._pool = ConnectionPool(
                     self.url,
                     min_size=0,
@@ -80,14 +86,23 @@ class PostgresEngine:
     def _translated(self, error: psycopg.Error) -> FeedAssetsError:
         if isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "feeds_url":
             return DuplicateFeed("a feed with this URL was added at the same moment")
-        return StoreError(f"{mask_password(self.url)}: {str(error).strip().splitlines()[0]}")
+        what = "cannot reach " if isinstance(error, psycopg.OperationalError) and self._pool is None else ""
+        return StoreError(f"{what}{mask_password(self.url)}: {self._first_line(error)}")
+
+    def _first_line(self, error: psycopg.Error) -> str:
+        """What the driver says, without the password that it may repeat."""
+        text = str(error).strip().splitlines()[0]
+        secret = self.url.partition("//")[2].rpartition("@")[0].partition(":")[2]
+        for word in {secret, unquote(secret)} - {""}:
+            text = text.replace(word, "***")
+        return text
 
     def _diagnosis(self) -> str:
         """The pool only says that it waited; one direct try says why."""
         try:
             psycopg.connect(self.url, connect_timeout=5).close()
         except psycopg.Error as error:
-            return str(error).strip().splitlines()[0]
+            return self._first_line(error)
         return f"no connection became free in {self.patience:.0f} s"
 
 

@@ -111,7 +111,7 @@ def test_config_needs_no_database(bare: Run, tmp_path: Path) -> None:
 
 def test_migrate_says_what_it_did(bare: Run) -> None:
     first, second = bare("db", "migrate"), bare("db", "migrate")
-    assert (first.code, first.out.split()[:2]) == (0, ["applied", "001_initial"])
+    assert first.code == 0 and first.out.startswith("applied 001_initial")
     assert (second.code, second.out) == (0, "the schema is up to date\n")
 
 

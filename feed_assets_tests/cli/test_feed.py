@@ -73,7 +73,7 @@ def test_show_for_people_has_state_and_columns(news: Run) -> None:
 
 
 def test_the_list_for_people_has_one_line_per_feed(news: Run) -> None:
-    news("feed", "add", "https://other.example/feed", "--id", "other", "--name", "A name of many words " * 20, "--disabled")
+    news("feed", "add", "https://other.example/feed", "--id", "other", "--name", "A name of many words " * 10, "--disabled")
     lines = news("feed", "list").out.splitlines()
     assert len(lines) == 3
     assert [line.split()[0] for line in lines] == ["id", "news", "other"]
