@@ -12,6 +12,7 @@ import tempfile
 import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from typing import Any
 
 from benchmarks.publisher import document
@@ -79,7 +80,7 @@ def main() -> None:
         batches = [subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) for command in commands]
         done = [int(batch.communicate()[0]) for batch in batches]
     spans = sorted(server.spans)
-    gaps = [later[0] - earlier[1] for earlier, later in zip(spans, spans[1:], strict=False)]
+    gaps = [later[0] - earlier[1] for earlier, later in pairwise(spans)]
     print(f"\n{options.feeds} feeds on one host, two processes, {options.delay:g} s between requests\n")
     print("| feeds done by each | requests seen | at the same time | closest, end of one to start of the next |\n|---|---|---|---|")
     print(f"| {done[0]} + {done[1]} | {len(spans)} | {sum(gap < 0 for gap in gaps)} | {min(gaps):.3f} s |")

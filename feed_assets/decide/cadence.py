@@ -10,6 +10,8 @@ from feed_assets.model import ErrorPolicy, Feed, FetchResult, Hints, NextRun, Ou
 from feed_assets.settings import Settings
 
 _JITTER = 0.1
+_HINT_SPREAD = 0.02
+_HINT_SPREAD_SECONDS = 60.0
 _TOO_MANY_REQUESTS = timedelta(hours=1)
 _FIRST_BACKOFF_MINUTES = 1.0
 # A feed that has been silent for so many days may be polled so many times more slowly than MAX_INTERVAL_MINUTES.
@@ -87,7 +89,9 @@ def _slowed_by_hints(interval: timedelta, reason: str, hints: Hints, result: Fet
         (hints.update_period_seconds, "sy:updatePeriod"),
     ]
     seconds, name = max(((floor, name) for floor, name in floors if floor), default=(0, ""))
-    floor = timedelta(seconds=min(seconds, policy.hint_max_minutes * 60))
+    # Feeds of one host mostly say the same: they are spread a little, so that they do not come back in the same moment.
+    spread = min(seconds * _HINT_SPREAD, _HINT_SPREAD_SECONDS) * _spread(result.feed_id, result.fetched_at)
+    floor = timedelta(seconds=min(seconds + spread, policy.hint_max_minutes * 60))
     if floor > interval:
         interval, reason = floor, f"every {_words(floor)}: the publisher asked for it ({name})"
     moment = result.fetched_at + interval

@@ -27,6 +27,7 @@ _FAILURES_TO_BLOCK = 3
 _FIRST_BLOCK = timedelta(minutes=5)
 _TOO_MANY_REQUESTS = timedelta(hours=1)
 _TICK = 0.05
+_MARGIN = 0.05  # a server sees the end of an answer later than we do
 _QUIET_SECONDS = 0.25  # when nothing more comes for so long, what is there is handed on
 
 
@@ -47,7 +48,8 @@ class Crew(Generic[Read]):
         self._settings = settings
         self._clock = clock
         self._read = read
-        self._turns: Turns[Hop] = Turns(settings.domain_delay_seconds)
+        self._delay = settings.domain_delay_seconds and settings.domain_delay_seconds + _MARGIN
+        self._turns: Turns[Hop] = Turns(self._delay)
         self._ends = time.monotonic() + settings.lease_seconds * 0.9
         self._done: queue.SimpleQueue[Read | Postponed] = queue.SimpleQueue()
         self._pending = 0
@@ -80,8 +82,8 @@ class Crew(Generic[Read]):
         if state.blocked_until and state.blocked_until > now:
             self._postpone(state.host, state.blocked_until, state.blocked_reason or "its host is left alone for now")
         elif ours:
-            rested = (now - state.last_request_at).total_seconds() if state.last_request_at else self._settings.domain_delay_seconds
-            self._turns.open(state.host, wait=max(self._settings.domain_delay_seconds - rested, 0))
+            rested = (now - state.last_request_at).total_seconds() if state.last_request_at else self._delay
+            self._turns.open(state.host, wait=max(self._delay - rested, 0))
         elif state.free_at:
             self._turns.expect(state.host, wait=max((state.free_at - now).total_seconds(), 0))
 
@@ -197,7 +199,7 @@ class Crew(Generic[Read]):
     def _postpone(self, host: str, until: datetime, reason: str) -> None:
         """Feeds of one host come back one after the other, not all in the same moment."""
         for place, hop in enumerate(self._turns.withdraw(host)):
-            later = until + timedelta(seconds=place * self._settings.domain_delay_seconds)
+            later = until + timedelta(seconds=place * self._delay)
             self._done.put(Postponed(hop.request.feed_id, later, reason))
 
     def _release_late(self) -> None:

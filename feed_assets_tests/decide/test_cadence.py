@@ -115,7 +115,7 @@ def test_jitter_spreads_feeds_and_never_goes_past_the_clamp() -> None:
 )
 def test_hints_slow_a_feed_down_and_the_slowest_is_named(hints: Hints, max_age: int | None, expected: float, name: str) -> None:
     run = following(result=came(max_age_seconds=max_age), stats=hinted(hints))
-    assert minutes(run) == expected
+    assert expected <= minutes(run) <= expected * 1.02, "spread a little, and never sooner than was asked"
     assert name in run.reason
 
 
