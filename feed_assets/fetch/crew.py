@@ -15,7 +15,7 @@ from typing import Generic, TypeVar
 
 from feed_assets.fetch.client import Fetcher, Hop
 from feed_assets.fetch.turns import Turns
-from feed_assets.model import FetchRequest, FetchResult, HostState
+from feed_assets.model import FetchRequest, FetchResult, HostState, Outcome
 from feed_assets.settings import Settings
 from feed_assets.urls import domain_of
 
@@ -54,7 +54,8 @@ class Crew(Generic[Read]):
         self._done: queue.SimpleQueue[Read | Postponed] = queue.SimpleQueue()
         self._pending = 0
         self._hosts: dict[str, HostState] = {}
-        self._news: dict[str, HostState] = {}
+        self._learned: dict[str, HostState] = {}
+        self._free: set[str] = set()  # hosts, and names of domains, whose state can be told
         self._lock = threading.Lock()
         self._stopped = threading.Event()
         self._foreman = threading.Thread(target=self._oversee, name="foreman", daemon=True)
@@ -88,18 +89,20 @@ class Crew(Generic[Read]):
             self._turns.expect(state.host, wait=max((state.free_at - now).total_seconds(), 0))
 
     def host_news(self) -> list[HostState]:
-        """Hosts that are free again, and what was learned about them."""
+        """Hosts that are free again, and what was learned about them; and domains that are to be left alone."""
         now = self._clock()
         with self._lock:
             for host, rested in self._turns.idle().items():
-                state = self._news.pop(host, None) or self._hosts.get(host) or HostState(host)
+                state = self._learned.get(host) or self._hosts.get(host) or HostState(host)
                 asked = now - timedelta(seconds=rested) if rested is not None else state.last_request_at
-                self._news[host] = replace(state, last_request_at=asked)
-            news, self._news = list(self._news.values()), {}
+                self._learned[host] = replace(state, last_request_at=asked)
+                self._free.add(host)
+            news = [self._learned.pop(host) for host in self._free & self._learned.keys()]
+            self._free.clear()
         return news
 
     def collect(self, *, most: int, seconds: float) -> list[Read | Postponed]:
-        """What was done since; waits for at most so many seconds, and less when nothing comes or hosts are wanted."""
+        """What was done since; waits for at most so many seconds, and less when nothing comes or new hosts are wanted."""
         self._release_late()
         found: list[Read | Postponed] = []
         deadline = time.monotonic() + seconds
@@ -111,7 +114,7 @@ class Crew(Generic[Read]):
                 found.append(self._done.get(timeout=min(_TICK, deadline - now)))
                 quiet_since = time.monotonic()
             except queue.Empty:
-                if self._turns.closed() or (found and time.monotonic() - quiet_since > _QUIET_SECONDS):
+                if self._turns.closed().keys() - self._hosts.keys() or (found and time.monotonic() - quiet_since > _QUIET_SECONDS):
                     break
         self._pending -= len(found)
         return found
@@ -146,12 +149,11 @@ class Crew(Generic[Read]):
         me = threading.current_thread()
         while (turn := self._turns.take()) is not None:
             host, hop = turn
-            self._busy[me] = time.monotonic()
-            step = self._fetcher.follow(hop)
-            self._busy[me] = None
-            if isinstance(step, FetchResult):
-                self._judge_host(step)  # before its next turn
-            self._turns.rest(host)
+            try:
+                step = self._ask(me, host, hop)
+            except Exception as error:  # a bug of ours with one feed must not end the worker: the batch would wait for ever
+                reason = f"feed_assets stumbled over this feed ({type(error).__name__}: {error}); please report it"
+                step = FetchResult(hop.request.feed_id, hop.url, hop.started_at, Outcome.TEMPORARY_ERROR, reason)
             if isinstance(step, Hop):
                 self._turns.put(step.host, step, again=True)
             else:
@@ -162,6 +164,17 @@ class Crew(Generic[Read]):
         with self._lock:
             self._busy.pop(me, None)
 
+    def _ask(self, me: threading.Thread, host: str, hop: Hop) -> Hop | FetchResult:
+        self._busy[me] = time.monotonic()
+        try:
+            step = self._fetcher.follow(hop)
+            if isinstance(step, FetchResult):
+                self._judge_host(step)  # before its next turn
+            return step
+        finally:
+            self._busy[me] = None
+            self._turns.rest(host)
+
     def _too_many(self) -> bool:
         """Whether stalled workers have come back and somebody may go."""
         with self._lock:
@@ -171,16 +184,17 @@ class Crew(Generic[Read]):
         """Count failures in a row; leave a host alone that fails too often, or that asks for it."""
         host, now = result.host, self._clock()
         with self._lock:
-            state = self._news.get(host) or self._hosts.get(host) or HostState(host)
+            state = self._learned.get(host) or self._hosts.get(host) or HostState(host)
             failures = state.consecutive_failures + 1 if result.host_failed else 0
             until, reason = self._block(result, failures, now)
             if failures != state.consecutive_failures or until:
-                self._news[host] = self._hosts[host] = replace(
+                self._learned[host] = self._hosts[host] = replace(
                     state, consecutive_failures=failures, blocked_until=until, blocked_reason=reason, last_request_at=now
                 )
             blocked = [host] if until else []
             if until and not result.host_failed and self._settings.retry_after_scope == "domain" and (domain := domain_of(result.url)):
-                self._news[f"*.{domain}"] = HostState(f"*.{domain}", blocked_until=until, blocked_reason=reason)
+                self._learned[f"*.{domain}"] = HostState(f"*.{domain}", blocked_until=until, blocked_reason=reason)
+                self._free.add(f"*.{domain}")
                 blocked = [name for name in {host, *self._hosts} if domain_of(f"http://{name}/") == domain]
         for name in blocked:
             self._postpone(name, until or now, reason or "")
