@@ -244,7 +244,7 @@ def _fetch_id(token: str, decision: Decision) -> str:
 
 def _report(decision: Decision, notice: str | None) -> FeedReport:
     result, changes = decision.attempt.result, decision.changes
-    before = decision.attempt.claim.schedule.check_states
+    schedule = decision.attempt.claim.schedule
     return FeedReport(
         decision.feed.feed_id,
         decision.feed.url,
@@ -262,9 +262,10 @@ def _report(decision: Decision, notice: str | None) -> FeedReport:
         interval_seconds=decision.next_run.interval_seconds,
         articles_per_hour=decision.stats.articles_per_hour,
         news=decision.news,
+        unreported=bool(schedule.body_sha256) and schedule.reported_sha256 != schedule.body_sha256,
         data_version=decision.attempt.body_sha256 or decision.schedule.body_sha256,
         titles=titles((*changes.new, *changes.changed)),
-        checks=health.compared(decision.checks, before),
+        checks=health.compared(decision.checks, schedule.check_states),
         notice=notice,
     )
 

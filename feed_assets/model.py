@@ -86,6 +86,7 @@ class Schedule:
     redirect_url: str | None = None  # where permanent redirects have led, this many times in a row
     redirect_count: int = 0
     last_body_at: datetime | None = None  # the last answer that was not a 304
+    reported_sha256: str | None = None  # the document that Dagster was told of last
     check_states: Mapping[str, bool] = field(default_factory=dict)
 
 
@@ -304,6 +305,7 @@ class FeedReport:
     interval_seconds: int | None = None
     articles_per_hour: float = 0.0
     news: bool = False
+    unreported: bool = False  # an earlier run stored something and was cut short before it told Dagster
     stored: bool = True
     data_version: str | None = None
     titles: Sequence[tuple[datetime | None, str, str | None]] = ()

@@ -158,6 +158,9 @@ UPDATE feed_schedules SET
     next_run_reason = i.next_run_reason
 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id AND feed_schedules.lease_token = i.lease_token;
 
+-- name: mark_reported
+UPDATE feed_schedules SET reported_sha256 = i.body_sha256 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
+
 -- name: expire_hosts
 UPDATE host_states SET busy_token = NULL WHERE busy_token IS NOT NULL AND busy_until <= :now;
 

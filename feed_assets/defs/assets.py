@@ -40,7 +40,8 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
     tagged = context.has_partition_key or context.has_partition_key_range
     feed_ids = list(context.partition_keys) if tagged else config.feed_ids
     fetching = "raw_items" in selected and not config.replay
-    reports = []
+    reports: list[FeedReport] = []
+    told: list[FeedReport] = []
     try:
         for report in _reports(pipeline, config.batch_id, feed_ids, fetching, context.run.run_id):
             reports.append(pipeline.reported(report))
@@ -52,8 +53,11 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
             always = (tagged and not config.batch_id) or not fetching
             assets = ASSET_NAMES if fetching else selected - {"raw_items"}
             yield from events(report, assets, site_url=pipeline.settings.site_url, always=always)
+            told.append(report)
     except FeedAssetsError as error:
         raise dg.Failure(str(error), allow_retries=False) from None
+    finally:
+        pipeline.mark_told(told)
     context.log.info(_summary(reports))
     if tagged and (failed := failure(reports)) is not None:
         raise failed

@@ -19,7 +19,7 @@ ASSET_NAMES = tuple(asset.name for asset in ASSETS)
 
 def events(report: FeedReport, assets: Collection[str], *, site_url: str, always: bool) -> Iterator[Event]:
     """What Dagster should know: materializations when there is news, checks whose verdict changed; or `always` both."""
-    if report.outcome.ok and report.stored and (report.news or always):
+    if report.outcome.ok and report.stored and (report.news or report.unreported or always):
         for name in ASSET_NAMES:
             if name in assets:
                 yield dg.AssetMaterialization(
@@ -48,7 +48,7 @@ def _summary(report: FeedReport) -> str:
     if report.replayed:
         return f"replayed: {report.found} items read again from stored responses"
     if not report.news:
-        return "unchanged since the last fetch"
+        return "unchanged since the last fetch" + ("; that run was cut short before it could be told here" if report.unreported else "")
     return f"{report.new} new, {report.changed} changed of {report.found} items"
 
 

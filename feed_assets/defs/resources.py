@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from feed_assets.model import FeedReport
@@ -24,6 +24,13 @@ class Pipeline:
     @cached_property
     def store(self) -> Store:
         return open_store(self.settings.store_url)
+
+    def mark_told(self, reports: Sequence[FeedReport]) -> None:
+        """Remember what Dagster has been told, so that a run that is cut short is made good by the next."""
+        versions = {r.feed_id: r.data_version for r in reports if r.outcome.ok and r.stored and r.data_version and (r.news or r.unreported)}
+        if versions:
+            with self.store.begin() as tx:
+                tx.schedules.reported(versions.items())
 
     def reported(self, report: FeedReport) -> FeedReport:
         """Let whoever started the run see how it goes: the progress bar of `feed-assets refresh`."""

@@ -101,6 +101,10 @@ class Schedules:
         rows = ((feed_id, at, reason, token) for feed_id, at, reason in feeds)
         self._db.write("postpone", ("feed_id", "next_run_at", "next_run_reason", "lease_token"), rows)
 
+    def reported(self, versions: Iterable[tuple[str, str]]) -> None:
+        """Dagster was told of these documents: (feed_id, body_sha256)."""
+        self._db.write("mark_reported", ("feed_id", "body_sha256"), versions)
+
     def reschedule(self, feed_id: str, *, at: datetime | None, interval_seconds: int | None, reason: str) -> None:
         self._db.run("reschedule", feed_id=feed_id, at=at, interval_seconds=interval_seconds, reason=reason)
 

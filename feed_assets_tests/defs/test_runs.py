@@ -9,7 +9,8 @@ import pytest
 
 from feed_assets import catalog
 from feed_assets.defs.jobs import batch_config
-from feed_assets.refresh import utc_now
+from feed_assets.refresh import refresh_feeds, utc_now
+from feed_assets.settings import Settings
 from feed_assets.store import Store
 from feed_assets_tests.support.dagster import Dagster, evaluated, failure_of, materialized
 from feed_assets_tests.support.feed_server import FeedServer, rss
@@ -184,3 +185,15 @@ def test_runs_can_be_found_by_batch(dagster: Dagster, news: str) -> None:
 
     (run,) = dagster.instance.get_runs(dg.RunsFilter(tags={"feed_assets/batch": str(request.run_key)}))
     assert json.loads(run.tags["feed_assets/feeds"]) == 1
+
+
+def test_a_run_that_was_cut_short_before_it_told_dagster_is_made_good_by_the_next(
+    dagster: Dagster, store: Store, settings: Settings, news: str
+) -> None:
+    list(refresh_feeds(store, settings, [news]))  # stored, and nobody told
+
+    told = dagster.refresh(news)
+    again = dagster.refresh(news)
+
+    assert set(materialized(told)) == {(asset, news) for asset in ASSETS}
+    assert not materialized(again)

@@ -25,3 +25,5 @@ CREATE TABLE first_responses (
 ALTER TABLE feed_schedules ADD COLUMN redirect_url TEXT;
 ALTER TABLE feed_schedules ADD COLUMN redirect_count INTEGER DEFAULT 0;
 ALTER TABLE feed_schedules ADD COLUMN last_body_at TIMESTAMPTZ;
+-- What Dagster was told last: a run that was cut short between storing and telling is made good by the next.
+ALTER TABLE feed_schedules ADD COLUMN reported_sha256 TEXT;
