@@ -87,7 +87,7 @@ def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_
     now, lease = clock(), timedelta(seconds=settings.lease_seconds)
     with store.begin() as tx:
         claims = {claim.feed.feed_id: claim for claim in tx.schedules.start(token, now=now, lease=lease)}
-        first = tx.items.take_first([feed_id for feed_id, claim in claims.items() if claim.schedule.last_fetched_at is None])
+        first = tx.items.take_first(list(claims))
         hosts = Counter(host_of(claim.feed.url) for claim in claims.values())
         states = tx.hosts.reserve(token, _expected(hosts, settings, now), now=now, lease=_HOST_LEASE)
     with Fetcher(settings, clock) as fetcher:

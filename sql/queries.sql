@@ -155,7 +155,7 @@ FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
 UPDATE feed_schedules SET
     fetch_status = 'idle', locked_until = NULL, lease_token = NULL,
     next_run_at = CASE WHEN feed_schedules.next_run_at < i.next_run_at THEN i.next_run_at ELSE feed_schedules.next_run_at END,
-    next_run_reason = i.next_run_reason
+    next_run_reason = CASE WHEN feed_schedules.next_run_at IS NULL THEN feed_schedules.next_run_reason ELSE i.next_run_reason END
 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id AND feed_schedules.lease_token = i.lease_token;
 
 -- name: mark_reported
@@ -186,6 +186,10 @@ ON CONFLICT (host) DO UPDATE SET
     busy_token = NULL, busy_until = NULL, free_at = NULL, last_request_at = excluded.last_request_at,
     consecutive_failures = excluded.consecutive_failures, blocked_until = excluded.blocked_until, blocked_reason = excluded.blocked_reason
 WHERE host_states.busy_token IS NULL OR host_states.busy_token = excluded.busy_token;
+
+-- name: free_new_hosts
+-- Rows that learn_hosts has added are nobody's.
+UPDATE host_states SET busy_token = NULL WHERE busy_token = :token AND busy_until IS NULL;
 
 -- name: release_hosts
 UPDATE host_states SET busy_token = NULL, busy_until = NULL, free_at = NULL, last_request_at = :now WHERE busy_token = :token;

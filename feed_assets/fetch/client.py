@@ -5,6 +5,7 @@ Redirects are not followed here: each hop is a request to some host, and whose t
 
 from __future__ import annotations
 
+import contextlib
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -36,6 +37,7 @@ _CHUNK = 64 * 1024
 _HEADER_BYTES = 256 * 1024
 _LONGEST_URL = 8 * 1024
 _DRAINED_BYTES = 16 * 1024  # a small body that nobody wants is read all the same, so that the connection can be used again
+_DRAINED_SECONDS = 1.0
 _POOLED_HOSTS = 256
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold, and no database takes
 
@@ -83,6 +85,8 @@ class Fetcher:
     def follow(self, hop: Hop) -> Hop | FetchResult:
         """Do one request. Gives the result, or the hop that comes next."""
         started = time.monotonic()
+        if not hop.visited:
+            hop = replace(hop, started_at=self._clock())  # it may have waited long for its turn
         bounds = self._bounds(hop)
         try:
             step = self._exchange(hop, bounds)
@@ -106,7 +110,8 @@ class Fetcher:
 
     def _bounds(self, hop: Hop) -> Exchange:
         return Exchange(
-            seconds=self._settings.job_timeout_seconds - hop.seconds,
+            seconds=self._settings.job_timeout_seconds,
+            spent=hop.seconds,
             patience=self._settings.request_timeout_seconds,
             header_bytes=_HEADER_BYTES,
         )
@@ -130,12 +135,12 @@ class Fetcher:
         bounds.headers_are_in(self._settings.max_body_bytes * 2 + _HEADER_BYTES)
         status = response.status_code
         if status in _REDIRECTS:
-            _drain(response)
+            _drain(response, bounds)
             return self._redirected(hop, response)
         verdict, reason = outcome.of_status(status)
         body = self._body(response) if verdict is Outcome.SUCCESS else None
         if body is None:
-            _drain(response)
+            _drain(response, bounds)
         moved = bool(hop.statuses) and _PERMANENT.issuperset(hop.statuses)
         return FetchResult(
             hop.request.feed_id,
@@ -170,6 +175,8 @@ class Fetcher:
             body += piece
             if len(body) > limit:
                 raise outcome.BodyTooLarge(f"the body is larger than {self._settings.max_body_mb:g} MB; MAX_BODY_MB sets the limit")
+        if not body and not response.headers.keys() & {"Content-Length", "Transfer-Encoding"}:
+            raise outcome.NothingCame("the server broke off before it had sent anything")
         return bytes(body)
 
 
@@ -178,11 +185,13 @@ def _chunks(response: requests.Response) -> Iterator[bytes]:
         yield chunk
 
 
-def _drain(response: requests.Response) -> None:
-    """Read a small body away; a large one is not worth it, and the connection is closed instead."""
+def _drain(response: requests.Response, bounds: Exchange) -> None:
+    """Read a small body away; one that is large, or does not come, is not worth it: the connection is closed instead."""
     length = response.headers.get("Content-Length", "")
     if length.isascii() and length.isdecimal() and int(length[:9]) <= _DRAINED_BYTES:
-        response.raw.read(_DRAINED_BYTES, decode_content=False)
+        bounds.hurry(_DRAINED_SECONDS)
+        with contextlib.suppress(Exception):
+            response.raw.read(_DRAINED_BYTES, decode_content=False)
 
 
 def _target(url: str, location: str) -> str:
@@ -192,9 +201,9 @@ def _target(url: str, location: str) -> str:
     if len(location) > _LONGEST_URL:
         raise outcome.BadRedirect("it redirects to a URL that is too long", temporary=True)
     try:
-        text = location.strip().encode("latin-1").decode("utf-8", "replace")  # what HTTP calls Latin-1 is mostly UTF-8
-        target = urldefrag(urljoin(url, requote_uri(_CONTROL.sub("", text)))).url
-        before, after = urlsplit(url), urlsplit(target)
+        before, after = urlsplit(url), urlsplit(urldefrag(urljoin(url, _CONTROL.sub("", _readable(location.strip())))).url)
+        after = after._replace(path=requote_uri(after.path), query=requote_uri(after.query))
+        target = after.geturl()
         same = (before.scheme, before.hostname, before.port) == (after.scheme, after.hostname, after.port)
     except (ValueError, UnicodeError) as error:
         raise outcome.BadRedirect("it redirects to something that is not a URL") from error
@@ -204,6 +213,15 @@ def _target(url: str, location: str) -> str:
         # Credentials are for the server they were given for, and for no other.
         target = after._replace(netloc=f"{before.netloc.rpartition('@')[0]}@{after.netloc}").geturl()
     return target
+
+
+def _readable(location: str) -> str:
+    """What HTTP calls Latin-1 is mostly UTF-8; what is neither keeps its bytes, escaped."""
+    raw = location.encode("latin-1")
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return "".join(chr(byte) if byte < 0x80 else f"%{byte:02X}" for byte in raw)
 
 
 def _conditions(request: FetchRequest) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class Crew(Generic[Read]):
                 reason = f"feed_assets stumbled over this feed ({type(error).__name__}: {error}); please report it"
                 step = FetchResult(hop.request.feed_id, hop.url, hop.started_at, Outcome.TEMPORARY_ERROR, reason)
             if isinstance(step, Hop):
-                self._turns.put(step.host, step, again=True)
+                self._go_on(step)
             else:
                 self._done.put(self._read(step))
                 self._turns.finish()
@@ -164,12 +164,23 @@ class Crew(Generic[Read]):
         with self._lock:
             self._busy.pop(me, None)
 
+    def _go_on(self, hop: Hop) -> None:
+        """A redirect's next request waits in its host's line, unless that host is to be left alone."""
+        state = self._hosts.get(hop.host)
+        if state and state.blocked_until and state.blocked_until > self._clock():
+            self._done.put(Postponed(hop.request.feed_id, state.blocked_until, state.blocked_reason or ""))
+            self._turns.finish()
+        else:
+            self._turns.put(hop.host, hop, again=True)
+
     def _ask(self, me: threading.Thread, host: str, hop: Hop) -> Hop | FetchResult:
         self._busy[me] = time.monotonic()
         try:
             step = self._fetcher.follow(hop)
             if isinstance(step, FetchResult):
                 self._judge_host(step)  # before its next turn
+            else:
+                self._has_answered(host)
             return step
         finally:
             self._busy[me] = None
@@ -179,6 +190,12 @@ class Crew(Generic[Read]):
         """Whether stalled workers have come back and somebody may go."""
         with self._lock:
             return sum(since is None for since in self._busy.values()) > self._settings.fetch_workers
+
+    def _has_answered(self, host: str) -> None:
+        with self._lock:
+            state = self._learned.get(host) or self._hosts.get(host)
+            if state and state.consecutive_failures:
+                self._learned[host] = self._hosts[host] = replace(state, consecutive_failures=0)
 
     def _judge_host(self, result: FetchResult) -> None:
         """Count failures in a row; leave a host alone that fails too often, or that asks for it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol
 
 import brotli
@@ -17,6 +17,7 @@ else:
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 _PIECE = 256 * 1024
 _MOST_LAYERS = 3
+_START = 4  # bytes that tell how compressed data begins
 
 
 class BrokenCompression(Exception):
@@ -53,49 +54,53 @@ def _through(decoder: _Decoder, chunks: Iterable[bytes]) -> Iterator[bytes]:
 class _Zlib:
     """gzip and deflate. Also what is called so and is not compressed at all, which some servers send."""
 
-    def __init__(self, formats: tuple[int, ...], magic: bytes) -> None:
-        self._formats = formats
-        self._magic = magic
+    def __init__(self, start: Callable[[bytes], Any], *, members: bool) -> None:
+        self._start = start  # a decompressor for data that begins like this, or None
+        self._members = members  # gzip may have several, one after the other
         self._decompressor: Any = None
-        self._plain = False
         self._head = b""
+        self._plain = self._ended = self._over = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        if self._plain:
-            yield data
-            return
-        if self._decompressor is None:
-            self._head += data
-            if len(self._head) < 2:
-                return
-            data, self._head = self._head, b""
-            if not self._start(data):
-                self._plain = True
+        data, self._head = self._head + data, b""
+        while data and not self._over:
+            if self._plain:
                 yield data
                 return
-        while data:
+            if self._decompressor is None:
+                if len(data) < _START:
+                    self._head = data
+                    return
+                self._decompressor = self._start(data)
+                if self._decompressor is None:  # padding after the end, or never compressed
+                    self._over, self._plain = self._ended, not self._ended
+                    continue
             yield self._decompressor.decompress(data, _PIECE)
             data = self._decompressor.unconsumed_tail
             if self._decompressor.eof:
-                data = self._decompressor.unused_data
-                if not data.startswith(self._magic):
-                    return  # padding after the end
-                self._start(data)  # gzip may have several members
+                data, self._decompressor = self._decompressor.unused_data, None
+                self._ended, self._over = True, not self._members
 
     def end(self) -> None:
-        if self._decompressor is not None and not self._decompressor.eof:
+        if self._decompressor is not None or (self._head and not self._ended):
             raise EOFError
 
-    def _start(self, data: bytes) -> bool:
-        for wbits in self._formats:
-            decompressor = zlib.decompressobj(wbits)
-            try:
-                decompressor.decompress(data[:512], 1)
-            except zlib.error:
-                continue
-            self._decompressor = zlib.decompressobj(wbits)
-            return True
-        return False
+
+def _gzip(data: bytes) -> Any:
+    return zlib.decompressobj(16 + zlib.MAX_WBITS) if data.startswith(b"\x1f\x8b\x08") else None
+
+
+def _deflate(data: bytes) -> Any:
+    """With zlib's header, as it should be, or without, as some send it."""
+    if data[0] & 0x0F == 8 and int.from_bytes(data[:2], "big") % 31 == 0:
+        return zlib.decompressobj()
+    if data[:1] in (b"{", b"["):  # JSON passes for raw deflate for quite a while
+        return None
+    try:
+        zlib.decompressobj(-zlib.MAX_WBITS).decompress(data[:4096], _PIECE)
+    except zlib.error:
+        return None
+    return zlib.decompressobj(-zlib.MAX_WBITS)
 
 
 class _Brotli:
@@ -115,28 +120,42 @@ class _Brotli:
 
 
 class _Zstd:
+    """Frames, one after the other; anything else after the end is padding."""
+
     def __init__(self) -> None:
-        # A frame may ask for a window of gigabytes; 8 MB is what HTTP allows (RFC 9659).
-        self._decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 23})
-        self._fed = False
+        self._decompressor: Any = None
+        self._head = b""
+        self._ended = False
 
     def pieces(self, data: bytes) -> Iterator[bytes]:
-        self._fed = self._fed or bool(data)
-        if self._decompressor.eof:
-            return
-        yield self._decompressor.decompress(data, max_length=_PIECE)
-        while not self._decompressor.needs_input and not self._decompressor.eof:
-            yield self._decompressor.decompress(b"", max_length=_PIECE)
+        data, self._head = self._head + data, b""
+        while data or (self._decompressor is not None and not self._decompressor.needs_input):
+            if self._decompressor is None:
+                if len(data) < _START:
+                    self._head = data
+                    return
+                if self._ended and not _starts_zstd_frame(data):
+                    return
+                # A frame may ask for a window of gigabytes; 8 MB is what HTTP allows (RFC 9659).
+                self._decompressor = zstd.ZstdDecompressor(options={zstd.DecompressionParameter.window_log_max: 23})
+            yield self._decompressor.decompress(data, max_length=_PIECE)
+            data = b""
+            if self._decompressor.eof:
+                data, self._decompressor, self._ended = self._decompressor.unused_data, None, True
 
     def end(self) -> None:
-        if self._fed and not self._decompressor.eof:
+        if self._decompressor is not None or (self._head and not self._ended):
             raise EOFError
 
 
-_DECODERS: dict[str, Any] = {
-    "gzip": lambda: _Zlib((16 + zlib.MAX_WBITS,), b"\x1f\x8b"),
-    "x-gzip": lambda: _Zlib((16 + zlib.MAX_WBITS,), b"\x1f\x8b"),
-    "deflate": lambda: _Zlib((zlib.MAX_WBITS, -zlib.MAX_WBITS), b"\x00\x00"),
+def _starts_zstd_frame(data: bytes) -> bool:
+    return data.startswith(b"\x28\xb5\x2f\xfd") or (data[1:4] == b"\x2a\x4d\x18" and data[0] >> 4 == 5)
+
+
+_DECODERS: dict[str, Callable[[], _Decoder]] = {
+    "gzip": lambda: _Zlib(_gzip, members=True),
+    "x-gzip": lambda: _Zlib(_gzip, members=True),
+    "deflate": lambda: _Zlib(_deflate, members=False),
     "br": _Brotli,
     "zstd": _Zstd,
 }

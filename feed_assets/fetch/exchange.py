@@ -26,8 +26,8 @@ class TooMuchData(Exception):
 class Exchange:
     """What one try at a URL may still take. `connected`, `received` and `answered` tell how far it got."""
 
-    def __init__(self, *, seconds: float, patience: float, header_bytes: int) -> None:
-        self._ends = time.monotonic() + seconds
+    def __init__(self, *, seconds: float, spent: float = 0.0, patience: float, header_bytes: int) -> None:
+        self._ends = time.monotonic() + seconds - spent
         self._seconds = seconds
         self._patience = patience
         self._left = header_bytes
@@ -46,6 +46,10 @@ class Exchange:
     def headers_are_in(self, body_bytes: int) -> None:
         """From now on it is the body that counts."""
         self._part, self._left, self.answered = "body", body_bytes, True
+
+    def hurry(self, seconds: float) -> None:
+        """What is left is worth this much time and no more."""
+        self._ends = min(self._ends, time.monotonic() + seconds)
 
     def took(self, count: int) -> None:
         self.received += count

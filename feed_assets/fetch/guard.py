@@ -6,6 +6,8 @@ import ipaddress
 import socket
 import threading
 from collections.abc import Callable
+from http import HTTPStatus
+from http.client import HTTPResponse, parse_headers
 from typing import Any, NamedTuple
 
 from requests import PreparedRequest
@@ -23,7 +25,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
-        ("192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "3fff::/20"),
+        ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "2001::/23", "2001:db8::/32", "3fff::/20"),
     )
 )
 _MOST_ADDRESSES = 4  # of one host, tried one after the other
@@ -41,6 +43,9 @@ class Address(NamedTuple):
     @property
     def ip(self) -> str:
         return str(self.address[0])
+
+    def at(self, port: int) -> Address:
+        return self._replace(address=(self.address[0], port, *self.address[2:]))
 
 
 Resolve = Callable[[str, int], list[Address]]
@@ -83,12 +88,12 @@ class Guard:
         self._allow_private = allow_private
         self._resolve = resolve
         self._connect = connect
-        self._known: dict[tuple[str, int], list[Address] | OSError] = {}
+        self._known: dict[str, list[Address] | OSError] = {}
         self._lock = threading.Lock()
 
     def addresses(self, host: str, port: int) -> list[Address]:
         """The addresses that may be connected to. Raises when the name has none, or none that is allowed."""
-        found = self._known.get((host, port))
+        found = self._known.get(host)
         if found is None:
             try:
                 found = self._resolve(host, port)
@@ -97,7 +102,7 @@ class Guard:
             except OSError as error:
                 found = error
             with self._lock:  # the first answer counts for the whole batch, also for threads that asked at the same moment
-                found = self._known.setdefault((host, port), found)
+                found = self._known.setdefault(host, found)
         if isinstance(found, OSError):
             raise found
         allowed = found if self._allow_private else [address for address in found if is_public(address.ip)]
@@ -106,7 +111,7 @@ class Guard:
                 f"{host} is at {found[0].ip if found else 'no address'}, which is not a public address; "
                 "FEED_ASSETS_ALLOW_PRIVATE_NETWORKS=true allows it"
             )
-        return allowed[:_MOST_ADDRESSES]
+        return [address.at(port) for address in allowed[:_MOST_ADDRESSES]]
 
     def connect(self, connection: HTTPConnection) -> socket.socket:
         """A socket for this connection."""
@@ -133,6 +138,17 @@ class Guard:
         raise NewConnectionError(connection, f"cannot connect to {host}: {last}") from last
 
 
+class _FinalAnswer(HTTPResponse):
+    """Passes over interim answers (103 Early Hints and its like), as http.client does with 100 only."""
+
+    def _read_status(self) -> tuple[str, int, str]:
+        version, status, reason = super()._read_status()  # type: ignore[misc]
+        while 100 < status < 200 and status != HTTPStatus.SWITCHING_PROTOCOLS:
+            parse_headers(self.fp)
+            version, status, reason = super()._read_status()  # type: ignore[misc]
+        return version, status, reason
+
+
 class GuardedAdapter(HTTPAdapter):
     """Pooled connections that are opened by a guard, over TLS that is verified with one shared set of certificates."""
 
@@ -144,10 +160,14 @@ class GuardedAdapter(HTTPAdapter):
         guard = self._guard
 
         class GuardedHTTP(HTTPConnection):
+            response_class = _FinalAnswer
+
             def _new_conn(self) -> socket.socket:
                 return guard.connect(self)
 
         class GuardedHTTPS(HTTPSConnection):
+            response_class = _FinalAnswer
+
             def _new_conn(self) -> socket.socket:
                 return guard.connect(self)
 

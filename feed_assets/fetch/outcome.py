@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 from http import HTTPStatus
-from http.client import BadStatusLine, HTTPException, LineTooLong, RemoteDisconnected
+from http.client import BadStatusLine, HTTPException, LineTooLong, RemoteDisconnected, UnknownProtocol
 
 import requests
 import urllib3.exceptions as transport
@@ -17,6 +17,10 @@ from feed_assets.model import Outcome
 
 class BodyTooLarge(Exception):
     """The body, decompressed, is larger than MAX_BODY_MB."""
+
+
+class NothingCame(Exception):
+    """No body and no word about one: a connection that was closed in the headers looks just like that."""
 
 
 class BadRedirect(Exception):
@@ -68,7 +72,7 @@ def of_exception(error: BaseException) -> tuple[Outcome, str]:
                 return Outcome.PERMANENT_ERROR, str(cause)
             case BadRedirect():
                 return Outcome.TEMPORARY_ERROR if cause.temporary else Outcome.PERMANENT_ERROR, str(cause)
-            case DeadlineExceeded() | BrokenCompression() | TooMuchData():
+            case DeadlineExceeded() | BrokenCompression() | TooMuchData() | NothingCame():
                 return Outcome.TEMPORARY_ERROR, str(cause)
             case requests.exceptions.InvalidURL() | requests.exceptions.InvalidSchema() | transport.LocationParseError():
                 return Outcome.PERMANENT_ERROR, "this is not a URL that can be fetched"
@@ -84,7 +88,7 @@ def of_exception(error: BaseException) -> tuple[Outcome, str]:
                 return Outcome.TEMPORARY_ERROR, "the server's headers are too large"
             case RemoteDisconnected() | ConnectionResetError() | BrokenPipeError():
                 return Outcome.TEMPORARY_ERROR, "the server broke off the connection"
-            case BadStatusLine():
+            case BadStatusLine() | UnknownProtocol():
                 return Outcome.TEMPORARY_ERROR, "the server does not answer in HTTP"
             case transport.IncompleteRead():
                 return Outcome.TEMPORARY_ERROR, "the server broke off in the middle of the body"

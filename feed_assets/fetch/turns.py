@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import threading
 import time
 from collections import deque
@@ -54,7 +55,8 @@ class Turns(Generic[Job]):
     def expect(self, host: str, *, wait: float) -> None:
         """The host is another's for now, and probably free in so many seconds."""
         with self._changed:
-            self._lines[host].ready_at = time.monotonic() + wait
+            if line := self._lines.get(host):
+                line.ready_at = time.monotonic() + wait
 
     def take(self) -> tuple[str, Job] | None:
         """The next job whose host may be asked now; waits for one if need be. None when all are finished."""
@@ -101,7 +103,7 @@ class Turns(Generic[Job]):
             late: list[tuple[Job, float]] = []
             for line in self._lines.values():
                 first = max(line.ready_at, now)
-                in_time = max(int((ends - first) / self._delay) + 1, 0) if self._delay else (len(line.jobs) if first <= ends else 0)
+                in_time = max(math.floor((ends - first) / self._delay) + 1, 0) if self._delay else (len(line.jobs) if first <= ends else 0)
                 while len(line.jobs) > in_time:
                     late.append((line.jobs.pop(), first - now + self._delay * len(line.jobs)))
         self.finish(len(late))

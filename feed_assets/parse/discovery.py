@@ -32,7 +32,10 @@ def feed_links(body: bytes, *, url: str) -> list[FeedLink]:
     reader = _LinkReader(url)
     with contextlib.suppress(AssertionError, ValueError):  # html.parser gives up on some nonsense; what it found so far counts
         reader.feed(body.decode("utf-8", "replace"))
-    return list({link.url: link for link in reversed(reader.links)}.values())[::-1]
+    once: dict[str, FeedLink] = {}
+    for link in reader.links:
+        once.setdefault(link.url, link)
+    return list(once.values())
 
 
 class _LinkReader(HTMLParser):
@@ -47,6 +50,9 @@ class _LinkReader(HTMLParser):
             self._base = absolute(self._base, values["href"])
         if tag != "link" or "alternate" not in values.get("rel", "").lower().split() or len(self.links) >= _MOST_LINKS:
             return
-        kind = _TYPES.get(values.get("type", "").lower().partition(";")[0].strip())
+        media_type = values.get("type", "").lower().partition(";")[0].strip()
+        kind = _TYPES.get(media_type)
+        if media_type == "application/json" and "feed" not in f"{values.get('href', '')} {values.get('title', '')}".lower():
+            kind = None  # most of them are doors to some API
         if kind and values.get("href"):
             self.links.append(FeedLink(absolute(self._base, values["href"]), values.get("title", ""), kind))

@@ -35,7 +35,8 @@ class Hosts:
 
     def learn(self, token: str, states: Iterable[HostState]) -> None:
         """Store what was learned about hosts, and give them back where they are ours."""
-        self._db.write("learn_hosts", (*_LEARNED, "busy_token"), ([*(getattr(s, name) for name in _LEARNED), token] for s in states))
+        if self._db.write("learn_hosts", (*_LEARNED, "busy_token"), ([*(getattr(s, name) for name in _LEARNED), token] for s in states)):
+            self._db.run("free_new_hosts", token=token)
 
     def release(self, token: str, *, now: datetime) -> None:
         """Give back all that is still ours."""

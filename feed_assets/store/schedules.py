@@ -113,7 +113,9 @@ class Schedules:
         self._db.run("revive", feed_id=feed_id, at=at, reason=reason)
 
     def forget_validators(self, feed_id: str) -> None:
+        """What was learned at another URL: validators, redirects, and the answer that the feed was added with."""
         self._db.run("forget_validators", feed_id=feed_id)
+        self._db.run("drop_first_responses", feed_ids=[feed_id])
 
 
 def to_schedule(row: Row) -> Schedule:
