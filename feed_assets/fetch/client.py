@@ -175,8 +175,6 @@ class Fetcher:
             body += piece
             if len(body) > limit:
                 raise outcome.BodyTooLarge(f"the body is larger than {self._settings.max_body_mb:g} MB; MAX_BODY_MB sets the limit")
-        if not body and not response.headers.keys() & {"Content-Length", "Transfer-Encoding"}:
-            raise outcome.NothingCame("the server broke off before it had sent anything")
         return bytes(body)
 
 

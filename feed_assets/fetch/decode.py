@@ -9,6 +9,8 @@ from typing import Any, Protocol
 
 import brotli
 
+from feed_assets.fetch.exchange import current
+
 if sys.version_info >= (3, 14):
     from compression import zstd
 else:
@@ -45,7 +47,10 @@ def decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
 def _through(decoder: _Decoder, chunks: Iterable[bytes]) -> Iterator[bytes]:
     try:
         for chunk in chunks:
-            yield from decoder.pieces(chunk)
+            for piece in decoder.pieces(chunk):
+                if exchange := current():
+                    exchange.wait()  # a few bytes may take long to decompress, to nothing
+                yield piece
         decoder.end()
     except (zlib.error, brotli.error, zstd.ZstdError, EOFError) as error:
         raise BrokenCompression("the body's compression is broken") from error

@@ -7,7 +7,7 @@ import socket
 import threading
 from collections.abc import Callable
 from http import HTTPStatus
-from http.client import HTTPResponse, parse_headers
+from http.client import HTTPResponse, RemoteDisconnected, parse_headers
 from typing import Any, NamedTuple
 
 from requests import PreparedRequest
@@ -138,8 +138,34 @@ class Guard:
         raise NewConnectionError(connection, f"cannot connect to {host}: {last}") from last
 
 
+class _HeaderLines:
+    """The lines of a head. http.client takes the end of the connection for the end of the headers; it is none."""
+
+    def __init__(self, lines: Any) -> None:
+        self._lines = lines
+        self._first = True
+
+    def readline(self, limit: int) -> bytes:
+        line: bytes = self._lines.readline(limit)
+        if not self._first and not line.endswith(b"\n") and len(line) < limit:
+            raise RemoteDisconnected("the connection was closed in the headers")
+        self._first = False
+        return line
+
+    def close(self) -> None:
+        self._lines.close()
+
+
 class _FinalAnswer(HTTPResponse):
-    """Passes over interim answers (103 Early Hints and its like), as http.client does with 100 only."""
+    """A whole head; and no interim one (103 Early Hints and its like), as http.client has it with 100 only."""
+
+    def begin(self) -> None:
+        lines, self.fp = self.fp, _HeaderLines(self.fp)  # type: ignore[assignment]
+        try:
+            super().begin()
+        finally:
+            if isinstance(self.fp, _HeaderLines):
+                self.fp = lines
 
     def _read_status(self) -> tuple[str, int, str]:
         version, status, reason = super()._read_status()  # type: ignore[misc]

@@ -19,10 +19,6 @@ class BodyTooLarge(Exception):
     """The body, decompressed, is larger than MAX_BODY_MB."""
 
 
-class NothingCame(Exception):
-    """No body and no word about one: a connection that was closed in the headers looks just like that."""
-
-
 class BadRedirect(Exception):
     """A redirect that cannot be followed."""
 
@@ -72,7 +68,7 @@ def of_exception(error: BaseException) -> tuple[Outcome, str]:
                 return Outcome.PERMANENT_ERROR, str(cause)
             case BadRedirect():
                 return Outcome.TEMPORARY_ERROR if cause.temporary else Outcome.PERMANENT_ERROR, str(cause)
-            case DeadlineExceeded() | BrokenCompression() | TooMuchData() | NothingCame():
+            case DeadlineExceeded() | BrokenCompression() | TooMuchData():
                 return Outcome.TEMPORARY_ERROR, str(cause)
             case requests.exceptions.InvalidURL() | requests.exceptions.InvalidSchema() | transport.LocationParseError():
                 return Outcome.PERMANENT_ERROR, "this is not a URL that can be fetched"

@@ -86,13 +86,14 @@ def test_the_table_names_many_behaviours_once_each() -> None:
 
 
 EMPTY_MEMBERS = zstd.compress((GZIP[:10] + b"\x03\x00" + bytes(8)) * 500_000)
-
-
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(
     ("encoding", "body"),
-    [(b"gzip, zstd", padded_in_zstd(GZIP, 64)), (b"gzip, br", padded_in_brotli(GZIP, 3072)), (b"gzip, zstd", EMPTY_MEMBERS)],
-    ids=["64 MB of zeros after gzip, in zstd", "3 GB of zeros after gzip, in brotli", "500000 empty gzip members, in zstd"],
+    [
+        (b"gzip, zstd", padded_in_zstd(GZIP, 64), id="64 MB of zeros after gzip, in zstd"),
+        pytest.param(b"gzip, br", padded_in_brotli(GZIP, 3072), id="3 GB of zeros after gzip, in brotli"),
+        (b"gzip, zstd", EMPTY_MEMBERS, id="500000 empty gzip members, in zstd"),
+    ],
 )
 def test_decompressing_ends_at_the_deadline_too(fetch: Fetch, encoding: bytes, body: bytes) -> None:
     with serving(Behaviour("swells", encoded(encoding, body), Outcome.SUCCESS)) as url:
