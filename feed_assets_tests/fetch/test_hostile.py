@@ -86,6 +86,8 @@ def test_the_table_names_many_behaviours_once_each() -> None:
 
 
 EMPTY_MEMBERS = zstd.compress((GZIP[:10] + b"\x03\x00" + bytes(8)) * 500_000)
+
+
 @pytest.mark.usefixtures("little_memory")
 @pytest.mark.parametrize(
     ("encoding", "body"),
