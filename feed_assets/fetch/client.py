@@ -171,7 +171,7 @@ class Fetcher:
         """The decompressed body, unless it is too large."""
         limit = self._settings.max_body_bytes
         body = bytearray()
-        for piece in decoded(_chunks(response), response.headers.get("Content-Encoding", "")):
+        for piece in decoded(_chunks(response), response.headers.get("Content-Encoding", ""), most=limit * 2 + _HEADER_BYTES):
             body += piece
             if len(body) > limit:
                 raise outcome.BodyTooLarge(f"the body is larger than {self._settings.max_body_mb:g} MB; MAX_BODY_MB sets the limit")

@@ -34,22 +34,28 @@ class _Decoder(Protocol):
         """The input is over; raises when the data is not."""
 
 
-def decoded(chunks: Iterable[bytes], encoding: str) -> Iterator[bytes]:
-    """The body in pieces, without its Content-Encoding. Names that nobody knows (`utf-8`, `none`) are taken as no encoding."""
+def decoded(chunks: Iterable[bytes], encoding: str, *, most: int = 2**62) -> Iterator[bytes]:
+    """The body in pieces, without its Content-Encoding; no layer of it may be larger than `most`.
+
+    Names that nobody knows (`utf-8`, `none`) are taken as no encoding.
+    """
     layers = [name for name in (part.strip().lower() for part in encoding.split(",")) if name in _DECODERS]
     if len(layers) > _MOST_LAYERS:
         raise BrokenCompression("the body is compressed in too many layers")
     for name in reversed(layers):
-        chunks = _through(_DECODERS[name](), chunks)
+        chunks = _through(_DECODERS[name](), chunks, most)
     yield from chunks
 
 
-def _through(decoder: _Decoder, chunks: Iterable[bytes]) -> Iterator[bytes]:
+def _through(decoder: _Decoder, chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
     try:
         for chunk in chunks:
             for piece in decoder.pieces(chunk):
                 if exchange := current():
                     exchange.wait()  # a few bytes may take long to decompress, to nothing
+                most -= len(piece)
+                if most < 0:
+                    raise BrokenCompression("the body swells without end when it is decompressed")
                 yield piece
         decoder.end()
     except (zlib.error, brotli.error, zstd.ZstdError, EOFError) as error:

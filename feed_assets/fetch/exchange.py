@@ -106,7 +106,7 @@ class _BoundedTLSSocket(ssl.SSLSocket):
 
 @cache
 def tls_context() -> ssl.SSLContext:
-    """Certificates are verified: by what the system trusts (SSL_CERT_FILE adds to it) and by certifi's list."""
+    """One for all, never to be changed. Certificates are verified by what the system trusts (SSL_CERT_FILE) and by certifi's list."""
     import certifi
 
     context = ssl.create_default_context()

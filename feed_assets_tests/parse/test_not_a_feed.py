@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -71,3 +73,13 @@ def test_no_bytes_raise_anything_but_not_a_feed(tail: bytes, start: bytes) -> No
         assert str(refused)
     else:
         assert len(feed.entries) <= 5
+
+
+def test_entities_made_of_entities_are_refused_at_once() -> None:
+    bomb = b"<!DOCTYPE r [<!ENTITY a 'xxxxxxxxxx'>" + b"".join(
+        b"<!ENTITY %c '%s'>" % (letter + 1, b"&%c;" % letter * 20) for letter in range(ord("a"), ord("j"))
+    )
+    began = time.process_time()
+    with pytest.raises(NotAFeed, match="entities out of entities"):
+        parse_document(bomb + b"]><rss version='2.0'><channel><title>&j;</title></channel></rss>", url="", headers={}, max_entries=9)
+    assert time.process_time() - began < 1
