@@ -37,7 +37,7 @@ _CHUNK = 64 * 1024
 _HEADER_BYTES = 256 * 1024
 _LONGEST_URL = 8 * 1024
 _DRAINED_BYTES = 16 * 1024  # a small body that nobody wants is read all the same, so that the connection can be used again
-_DRAINED_SECONDS = 1.0
+_DRAINED_SECONDS = 0.2
 _POOLED_HOSTS = 256
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")  # what no header may hold, and no database takes
 
@@ -120,16 +120,20 @@ class Fetcher:
         prepared = requests.PreparedRequest()
         prepared.prepare(method="GET", url=hop.url, headers=self._headers | _conditions(hop.request))
         with within(bounds):
-            try:
-                response = self._adapter.send(prepared, stream=True, timeout=bounds.wait())
-            except requests.exceptions.ConnectionError as error:
-                # A kept connection that the server has closed meanwhile is nobody's fault: a new one is opened.
-                stale = isinstance(error.args[0], ProtocolError) and not bounds.connected and not bounds.received
-                if not stale:
-                    raise
+            response = self._send(prepared, bounds)
+            if response is None:
                 response = self._adapter.send(prepared, stream=True, timeout=bounds.wait())
             with response:
                 return self._judged(hop, response, bounds)
+
+    def _send(self, prepared: requests.PreparedRequest, bounds: Exchange) -> requests.Response | None:
+        """The answer; None when a kept connection was closed by the server meanwhile, which is nobody's fault: then try once more."""
+        try:
+            return self._adapter.send(prepared, stream=True, timeout=bounds.wait())
+        except requests.exceptions.ConnectionError as error:
+            if isinstance(error.args[0], ProtocolError) and not bounds.connected and not bounds.received:
+                return None
+            raise
 
     def _judged(self, hop: Hop, response: requests.Response, bounds: Exchange) -> Hop | FetchResult:
         bounds.headers_are_in(self._settings.max_body_bytes * 2 + _HEADER_BYTES)
