@@ -23,11 +23,14 @@ _STATUS = {"404": 404, "410": 410, "401": 401, "429": 429, "500": 500}
 
 
 def _places() -> dict[str, list[DemoFeed]]:
-    """A few feeds per loopback address, so that politeness towards hosts has something to do."""
-    places: dict[str, list[DemoFeed]] = {}
-    for number, feed in enumerate(DEMO_FEEDS):
-        places.setdefault(f"127.0.0.{number // _FEEDS_PER_HOST + 1}" if sys.platform == "linux" else "127.0.0.1", []).append(feed)
-    return places
+    """A few feeds per loopback address, so that politeness towards hosts has something to do. A host that says 429 or that hangs
+    is left alone with all its feeds, so those two have no neighbours."""
+    alone = [feed for feed in DEMO_FEEDS if feed.fault in ("429", "timeout")]
+    others = [feed for feed in DEMO_FEEDS if feed not in alone]
+    groups = [others[start : start + _FEEDS_PER_HOST] for start in range(0, len(others), _FEEDS_PER_HOST)] + [[feed] for feed in alone]
+    if sys.platform != "linux":  # elsewhere only this one is set up
+        return {"127.0.0.1": list(DEMO_FEEDS)}
+    return {f"127.0.0.{number}": group for number, group in enumerate(groups, start=1)}
 
 
 def demo_urls(port: int) -> dict[str, str]:
