@@ -3,57 +3,80 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
+from html import escape
 from typing import Any
 
 from feed_assets.model import Enclosure, Entry, ParsedFeed
-from feed_assets.parse.dates import from_iso
+from feed_assets.parse.dates import parse_date
+from feed_assets.parse.encoding import decode
+from feed_assets.parse.limits import newest
 from feed_assets.parse.text import absolute, clean, one_line, or_none
 
 
-def parse_json_feed(body: bytes, *, url: str) -> ParsedFeed | None:
+def parse_json_feed(body: bytes, *, url: str, max_entries: int) -> ParsedFeed | None:
     """The feed, or None when the JSON is something else."""
+    text, encoding = decode(body, None)
+    if "jsonfeed.org" not in text:  # most JSON is something else, and need not be read to know
+        return None
     try:
-        document = json.loads(body.decode("utf-8-sig", "replace"))
-    except ValueError:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
         return None
     if not isinstance(document, dict) or "jsonfeed.org/version" not in str(document.get("version", "")):
         return None
-    items = document.get("items")
-    entries = tuple(_entry(item, url) for item in items if isinstance(item, dict)) if isinstance(items, list) else ()
+    items = [item for item in _list(document, "items") if isinstance(item, dict)]
+    feed_author = _author(document)
+    kept = newest([_date(item, "date_published") or _date(item, "date_modified") for item in items], max_entries)
+    link = or_none(document.get("home_page_url"))
     return ParsedFeed(
-        format=f"JSON Feed {str(document['version']).rpartition('/')[2]}",
+        format=f"JSON Feed {one_line(document['version']).rpartition('/')[2]}",
         title=one_line(document.get("title")),
-        link=or_none(document.get("home_page_url")),
+        link=absolute(url, link) if link else None,
         description=one_line(document.get("description")),
         language=or_none(document.get("language")),
-        entries=entries,
+        entries=tuple(_entry(items[place], url, feed_author) for place in kept),  # what is dropped is not even read
+        found=len(items),
+        reading="as it is",
+        encoding=encoding,
     )
 
 
-def _entry(item: dict[str, Any], base: str) -> Entry:
+def _entry(item: dict[str, Any], base: str, feed_author: str | None) -> Entry:
     link = or_none(item.get("url")) or or_none(item.get("external_url"))
     identifier = item.get("id")
+    published, updated = _date(item, "date_published"), _date(item, "date_modified")
     return Entry(
         guid=or_none(str(identifier)) if isinstance(identifier, str | int | float) else None,
         url=absolute(base, link) if link else None,
         title=one_line(item.get("title")),
-        author=_author(item),
-        published_at=from_iso(item.get("date_published")),
-        updated_at=from_iso(item.get("date_modified")),
-        content=clean(item.get("content_html")) or clean(item.get("content_text")) or clean(item.get("summary")),
-        categories=tuple(one_line(tag) for tag in _list(item, "tags") if isinstance(tag, str)),
+        author=_author(item) or feed_author,
+        published_at=published or updated,
+        updated_at=updated,
+        content=clean(item.get("content_html")) or _as_html(item.get("content_text")) or _as_html(item.get("summary")),
+        categories=tuple(dict.fromkeys(filter(None, (one_line(tag) for tag in _list(item, "tags"))))),
         enclosures=tuple(
             Enclosure(absolute(base, one_line(a["url"])), or_none(a.get("mime_type")), _size(a.get("size_in_bytes")))
             for a in _list(item, "attachments")
             if isinstance(a, dict) and or_none(a.get("url"))
         ),
+        base=absolute(base, link) if link else base,
     )
+
+
+def _as_html(text: object) -> str:
+    """Plain text, as the format says it is, with its line breaks."""
+    return escape(clean(text), quote=False).replace("\n", "<br>\n")
 
 
 def _author(item: dict[str, Any]) -> str | None:
     authors = item.get("authors") or [item.get("author")]
     names = [one_line(a.get("name")) for a in authors if isinstance(a, dict)] if isinstance(authors, list) else []
     return ", ".join(filter(None, names)) or None
+
+
+def _date(item: dict[str, Any], name: str) -> datetime | None:
+    return parse_date(one_line(text)) if (text := item.get(name)) else None
 
 
 def _list(item: dict[str, Any], name: str) -> list[Any]:

@@ -4,27 +4,50 @@ from __future__ import annotations
 
 import re
 
-_ROOT = re.compile(rb"<\s*([A-Za-z][\w:.-]*)")
+from feed_assets.parse.encoding import decode
+
+_ROOT = re.compile(r"<\s*([A-Za-z][\w:.-]{0,80})")
+_NOISE = re.compile(r"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", re.DOTALL | re.IGNORECASE)
 _NAMES = {
-    b"html": "an HTML page",
-    b"opml": "an OPML list of feeds (`feed-assets feed import` takes those)",
-    b"kml": "a KML map",
-    b"urlset": "a sitemap",
-    b"sitemapindex": "a sitemap index",
-    b"svg": "an SVG picture",
+    "html": "an HTML page",
+    "head": "an HTML page",
+    "body": "an HTML page",
+    "opml": "an OPML list of feeds (`feed-assets feed import` takes those)",
+    "kml": "a KML map",
+    "gpx": "a GPX track",
+    "urlset": "a sitemap",
+    "sitemapindex": "a sitemap index",
+    "svg": "an SVG picture",
+    "plist": "a property list",
+    "component": "an IDE's settings",
+    "project": "an IDE's settings or a build file",
+    "error": "an error message in XML",
+    "opensearchdescription": "a description of a search engine",
+    "rdf": "RDF without a feed in it",
+    "wsdl": "a web service's description",
+    "envelope": "a SOAP message",
 }
+_MAGIC = (
+    (b"%PDF", "a PDF file"),
+    (b"PK\x03\x04", "a ZIP archive"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"\xff\xd8\xff", "a JPEG picture"),
+    (b"GIF8", "a GIF picture"),
+    (b"\x1f\x8b", "gzip data"),
+    (b"ID3", "an MP3 file"),
+)
 
 
-def seems_to_be(body: bytes) -> str:
-    head = body[:4096]
-    if head.lstrip()[:1] in (b"{", b"["):
+def seems_to_be(body: bytes, content_type: str | None = None) -> str:
+    for start, what in _MAGIC:
+        if body.startswith(start):
+            return what
+    head = decode(body[:4096], content_type)[0].lstrip()
+    if head[:1] in ("{", "["):
         return "JSON of another kind"
-    if b"<!doctype html" in head.lower():
+    if "<!doctype html" in head.lower():
         return "an HTML page"
-    text = re.sub(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>]*>", b"", head, flags=re.DOTALL | re.IGNORECASE)
-    if found := _ROOT.search(text):
-        name = found[1].lower().rpartition(b":")[2]
-        return _NAMES.get(name, f"XML with the root element <{found[1].decode('ascii', 'replace')}>")
-    if head.startswith(b"%PDF"):
-        return "a PDF file"
-    return "plain text" if b"\x00" not in head else "binary data"
+    if found := _ROOT.search(_NOISE.sub("", head)):
+        name = found[1].lower().rpartition(":")[2]
+        return _NAMES.get(name, f"XML with the root element <{found[1]}>")
+    return "plain text" if b"\x00" not in body[:4096] else "binary data"

@@ -36,7 +36,8 @@ def refusal(body: bytes) -> str:
         (b"[1, 2]", "JSON of another kind"),
         (b'{"version": "https://jsonfeed.org/version/1.1", "items": [', "JSON of another kind"),
         (b"%PDF-1.7 ...", "a PDF file"),
-        (b"\x89PNG\x00\x00", "binary data"),
+        (b"\x89PNG\x00\x00", "a PNG picture"),
+        (b"\x01\x00\x02", "binary data"),
         (b"Just some words.", "plain text"),
     ],
 )

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feed_assets.parse import parse_document, plain_text
-from feed_assets.parse.dates import from_iso, from_struct
+from feed_assets.parse.dates import from_struct
 from feed_assets.parse.text import clean, one_line, or_none
 
 
@@ -73,23 +73,6 @@ def test_a_headline_is_plain_text(markup: str, expected: str) -> None:
 @pytest.mark.parametrize("title", ["1 < 2 and 3 > 2", "I <3 this -> that"])
 def test_a_headline_keeps_signs_that_are_no_markup(title: str) -> None:
     assert plain_text(title) == title
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("2026-03-02T10:00:00+01:00", datetime(2026, 3, 2, 9, tzinfo=UTC)),
-        ("2026-03-02T10:00:00Z", datetime(2026, 3, 2, 10, tzinfo=UTC)),
-        (" 2026-03-02T10:00:00 ", datetime(2026, 3, 2, 10, tzinfo=UTC)),
-        ("0001-01-01T00:00:00+14:00", None),
-        ("yesterday", None),
-        ("", None),
-        (None, None),
-        (5, None),
-    ],
-)
-def test_iso_dates_are_utc_or_none(text: object, expected: datetime | None) -> None:
-    assert from_iso(text) == expected
 
 
 @pytest.mark.parametrize(
