@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 from feed_assets import catalog
@@ -16,8 +17,9 @@ from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
 from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
 from feed_assets.decide.domain import allowed_entries
-from feed_assets.decide.identity import compare
-from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, Outcome, ParsedFeed
+from feed_assets.decide.identity import Draft, compare, draft, keys_of
+from feed_assets.headlines import Headlines
+from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, KnownItem, Outcome, ParsedFeed
 from feed_assets.parse import plain_text, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
@@ -64,12 +66,12 @@ def _still_wanted(attempt: Attempt, feed: Feed) -> bool:
 
 def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], feeds: Mapping[str, Feed]) -> list[Decision]:
     """Compare every document with what is stored, and decide what follows."""
-    reading = [a.feed_id for a in attempts if a.parsed is not None]
-    known = tx.items.known(reading) if reading else {}
-    editions = tx.articles.editions(reading) if reading else {}
-    compared = {
-        a.feed_id: compare(allowed_entries(feeds[a.feed_id], a.parsed.entries), known.get(a.feed_id, {})) for a in attempts if a.parsed
-    }
+    reading = [a for a in attempts if a.parsed is not None]
+    stored = tx.items.counts([a.feed_id for a in reading])
+    editions = tx.articles.editions([a.feed_id for a in reading]) if reading else {}
+    drafts = {a.feed_id: [draft(e) for e in allowed_entries(feeds[a.feed_id], a.parsed.entries)] for a in reading if a.parsed}
+    known = recognised(tx, {feed_id: each for feed_id, each in drafts.items() if feed_id in stored})
+    compared = {a.feed_id: compare(drafts[a.feed_id], known.get(a.feed_id, ()), a.claim.schedule.identity_mode) for a in reading}
     # Items that were stored and pruned long ago are not new, though no row of them is left.
     pruned = tx.articles.remembered(item_key(feed_id, item.item_hash) for feed_id, changes in compared.items() for item in changes.new)
     policy = Policy.of(settings)
@@ -78,12 +80,34 @@ def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], fe
             a,
             feeds[a.feed_id],
             without_old_news(a.feed_id, compared.get(a.feed_id, Changes()), pruned),
-            stored_before=len(known.get(a.feed_id, {})),
+            stored_before=stored.get(a.feed_id, 0),
             first=a.feed_id not in editions,
             policy=policy,
         )
         for a in attempts
     ]
+
+
+def recognised(tx: Transaction, drafts: Mapping[str, Sequence[Draft]]) -> dict[str, list[KnownItem]]:
+    """The stored items that these entries may be: by id, and for ids that nobody knows by link, title and text."""
+    known = tx.items.known_by_id((feed_id, each.id_key) for feed_id, entries in drafts.items() for each in entries)
+    unknown = {
+        feed_id: [each for each in entries if each.id_key not in ids]
+        for feed_id, entries in drafts.items()
+        if (ids := {item.id_key for item in known.get(feed_id, ())}) is not None
+    }
+    alike = tx.items.known_alike(
+        (feed_id, key)
+        for feed_id, entries in unknown.items()
+        for each in entries
+        if (keys := each.keys)
+        for key in (keys.link, keys.title, keys.text)
+        if key
+    )
+    for feed_id, items in alike.items():
+        have = {item.item_hash for item in known.get(feed_id, ())}
+        known.setdefault(feed_id, []).extend(item for item in items if item.item_hash not in have)
+    return known
 
 
 def _write_items(tx: Transaction, settings: Settings, token: str, news: Sequence[Decision]) -> None:
@@ -115,15 +139,24 @@ class Stories:
     def save(self) -> None:
         if not self._batch:
             return
+        self._batch.sort(key=lambda each: (each[2], each[0].feed_id))  # as a replay will see them
         keys = [key for feed, _, _, item in self._batch for key in (item_key(feed.feed_id, item.item_hash), *story_keys(item))]
         remembered = self._tx.articles.remembered(keys)
         before = set(remembered) if self._replay else set()
-        carried = self._tx.articles.carried(filter(None, remembered.values()))
-        placed = [(feed, at, place(feed.feed_id, item, remembered, carried)) for feed, _, at, item in self._batch]
+        fresh = [(feed, at, item) for feed, _, at, item in self._batch if item_key(feed.feed_id, item.item_hash) not in remembered]
+        headlines = Headlines(self._tx, fresh)
+        carried = self._tx.articles.carried({*filter(None, remembered.values()), *headlines.article_ids})
+        placed = []
+        for feed, _, at, item in self._batch:
+            story = place(feed.feed_id, item, remembered, carried, partial(headlines.similar, feed, at, item))
+            if story.is_new:
+                headlines.add(feed, at, item, story.article_id)
+            placed.append((feed, at, story))
         if not self._replay:
-            self._tx.items.save((feed.feed_id, fetch_id, at, item) for feed, fetch_id, at, item in self._batch)
+            self._tx.items.save((feed.feed_id, fetch_id, at, item, keys_of(item.entry)) for feed, fetch_id, at, item in self._batch)
         self._tx.articles.save(_article(feed, at, story) for feed, at, story in placed)
         self._tx.articles.save_sources((story.article_id, feed.feed_id, story.item.item_hash) for feed, _, story in placed)
+        headlines.save()
         self._tx.articles.remember(
             Memory(key, feed.feed_id, story.article_id, at, at + self._memory)
             for feed, at, story in placed
@@ -134,7 +167,9 @@ class Stories:
 
 def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
     entry = story.item.entry
-    return to_article(story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content), fetched_at=fetched_at)
+    return to_article(
+        story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content, entry.base), fetched_at=fetched_at
+    )
 
 
 def _publish(tx: Transaction, settings: Settings, news: Sequence[Decision]) -> dict[str, list[CheckResult]]:

@@ -88,6 +88,9 @@ class Schedule:
     last_body_at: datetime | None = None  # the last answer that was not a 304
     reported_sha256: str | None = None  # the document that Dagster was told of last
     check_states: Mapping[str, bool] = field(default_factory=dict)
+    identity_mode: str = "id"
+    identity_reason: str | None = None
+    reading: Mapping[str, Any] = field(default_factory=dict)  # how the last document was read, and what was dropped from it
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +198,7 @@ class Entry:
     content: str = ""
     categories: tuple[str, ...] = ()
     enclosures: tuple[Enclosure, ...] = ()
+    base: str | None = field(default=None, compare=False)  # what relative links inside the content are relative to
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +213,38 @@ class ParsedFeed:
     entries: tuple[Entry, ...]
     hints: Hints = Hints()
     found: int = 0
+    reading: str = ""  # how it could be read: `as it is`, `mended`, `recovered`, `by feedparser`
+    encoding: str = "utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class ItemKeys:
+    """What an item may be recognised by inside its feed when its id changed: hashes of its link, title and text."""
+
+    link: str | None = None
+    title: str | None = None
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownItem:
+    """A row of `raw_items`, as far as recognising it needs."""
+
+    item_hash: str
+    id_key: str
+    content_hash: str
+    keys: ItemKeys = ItemKeys()
+    published_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An entry with its identity inside the feed, and a fingerprint of what it says."""
+    """An entry with its identity inside the feed, and a fingerprint of what it says. `id_key` is the id that it stated last."""
 
     item_hash: str
     content_hash: str
     entry: Entry
+    id_key: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +255,10 @@ class Changes:
     changed: tuple[Item, ...] = ()
     known: tuple[Item, ...] = ()
     repeated_ids: int = 0
+    copies: int = 0  # of these: entries that said the very same again
+    renamed: int = 0  # items recognised though their id had changed
+    mode: str = "id"  # what the feed's items are told apart by: `id`, `link` or `title`
+    mode_reason: str | None = None  # why that changed just now
 
     @property
     def any(self) -> bool:
@@ -247,6 +278,7 @@ class Article:
     published_at: datetime
     content: str
     fetched_at: datetime
+    published_at_estimated: bool = False  # the publisher gave no date: it is when the article was first seen
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,8 @@ from feed_assets.commit import Stories, not_refreshed, publish_feeds, titles
 from feed_assets.decide import health
 from feed_assets.decide.attempt import Attempt
 from feed_assets.decide.domain import allowed_entries
-from feed_assets.decide.identity import compare
-from feed_assets.model import CheckResult, Claim, Feed, FeedReport, FetchResult, Item, Outcome, ParsedFeed
+from feed_assets.decide.identity import compare, draft, keys_of
+from feed_assets.model import CheckResult, Claim, Feed, FeedReport, FetchResult, Item, KnownItem, Outcome, ParsedFeed
 from feed_assets.refresh import Clock, body_sha256, claim, parse, utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import Store
@@ -30,6 +30,7 @@ class _Replayed:
     """What the responses of one feed have said so far."""
 
     claim: Claim
+    known: dict[str, KnownItem] = field(default_factory=dict)  # by item_hash: identity is what it was when the items were stored
     items: dict[str, Item] = field(default_factory=dict)
     channel: ParsedFeed | None = None
     sha256: str | None = None
@@ -38,9 +39,15 @@ class _Replayed:
         """Read one more response; gives the items that are new or changed in it."""
         if attempt.parsed is None:
             return ()
-        known = {item_hash: item.content_hash for item_hash, item in self.items.items()}
-        changes = compare(allowed_entries(self.claim.feed, attempt.parsed.entries), known)
-        found = (*changes.new, *changes.changed)
+        drafts = [draft(entry) for entry in allowed_entries(self.claim.feed, attempt.parsed.entries)]
+        changes = compare(drafts, self.known.values(), self.claim.schedule.identity_mode)
+        items = (*changes.new, *changes.changed, *changes.known)
+        for item in changes.new:  # stored once, pruned since: it stays the item that it was
+            self.known[item.item_hash] = KnownItem(
+                item.item_hash, item.id_key, item.content_hash, keys_of(item.entry), item.entry.published_at
+            )
+        said = {item_hash: item.content_hash for item_hash, item in self.items.items()}
+        found = tuple(item for item in items if said.get(item.item_hash) != item.content_hash)
         self.items |= {item.item_hash: item for item in found}
         self.channel, self.sha256 = replace(attempt.parsed, entries=()), attempt.body_sha256
         return found
@@ -55,6 +62,8 @@ def replay_feeds(
     with store.begin() as tx:
         feeds = {c.feed.feed_id: _Replayed(c) for c in tx.schedules.start(token, now=clock(), lease=lease, only_enabled=False)}
         responses = tx.items.responses(list(feeds))
+        for feed_id, known in tx.items.all_known(list(feeds)).items():
+            feeds[feed_id].known = {item.item_hash: item for item in known}
     try:
         for group in _groups(responses):
             with store.read() as tx:

@@ -63,7 +63,8 @@ UPDATE feed_schedules SET next_run_at = :at, interval_seconds = :interval_second
 UPDATE feed_schedules SET next_run_at = :at, next_run_reason = :reason, consecutive_errors = 0 WHERE feed_id = :feed_id;
 
 -- name: forget_validators
-UPDATE feed_schedules SET etag = NULL, last_modified = NULL, body_sha256 = NULL, redirect_url = NULL, redirect_count = 0
+UPDATE feed_schedules SET etag = NULL, last_modified = NULL, body_sha256 = NULL, redirect_url = NULL, redirect_count = 0,
+    identity_mode = 'id', identity_reason = NULL
 WHERE feed_id = :feed_id;
 
 -- name: get_schedule
@@ -75,7 +76,8 @@ SELECT * FROM feed_stats WHERE feed_id = :feed_id;
 -- name: overview
 SELECT f.*, s.fetch_status, s.next_run_at, s.queued_at, s.fetch_started_at, s.locked_until, s.lease_token, s.last_fetched_at,
        s.last_success_at, s.last_status, s.last_error, s.consecutive_errors, s.etag, s.last_modified, s.body_sha256,
-       s.interval_seconds, s.next_run_reason, s.redirect_url, s.redirect_count, s.last_body_at, t.articles_per_hour, t.hourly_distribution, t.current_hour_multiplier,
+       s.interval_seconds, s.next_run_reason, s.redirect_url, s.redirect_count, s.last_body_at,
+       s.identity_mode, s.identity_reason, s.reading, t.articles_per_hour, t.hourly_distribution, t.current_hour_multiplier,
        t.avg_articles_per_fetch, t.total_articles_fetched, t.last_fetch_time, t.last_successful_fetch
 FROM feeds f
 JOIN feed_schedules s ON s.feed_id = f.feed_id
@@ -147,7 +149,8 @@ UPDATE feed_schedules SET
     next_run_at = i.next_run_at, last_fetched_at = i.last_fetched_at, last_success_at = i.last_success_at, last_status = i.last_status,
     last_error = i.last_error, consecutive_errors = i.consecutive_errors, etag = i.etag, last_modified = i.last_modified,
     body_sha256 = i.body_sha256, interval_seconds = i.interval_seconds, next_run_reason = i.next_run_reason,
-    redirect_url = i.redirect_url, redirect_count = i.redirect_count, last_body_at = i.last_body_at, check_states = i.check_states
+    redirect_url = i.redirect_url, redirect_count = i.redirect_count, last_body_at = i.last_body_at, check_states = i.check_states,
+    identity_mode = i.identity_mode, identity_reason = i.identity_reason, reading = i.reading
 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
 
 -- name: postpone
@@ -239,27 +242,78 @@ FROM incoming
 ON CONFLICT (fetch_id) DO NOTHING;
 
 -- name: save_raw_items
+-- An item is served under the id that it came with (`public_id`); `guid` and `id_key` follow the id that it has now.
 INSERT INTO raw_items (feed_id, item_hash, guid, url, title, author, published_at, content, raw, content_hash, fetch_id,
-                       first_seen_at, last_seen_at)
-SELECT feed_id, item_hash, guid, url, title, author, published_at, content, raw, content_hash, fetch_id, first_seen_at, last_seen_at
+                       first_seen_at, last_seen_at, id_key, link_key, title_key, text_key, public_id)
+SELECT feed_id, item_hash, guid, url, title, author, published_at, content, raw, content_hash, fetch_id, first_seen_at, last_seen_at,
+       id_key, link_key, title_key, text_key, CASE WHEN id_key = item_hash THEN guid END
 FROM incoming
 ON CONFLICT (feed_id, item_hash) DO UPDATE SET
-    guid = excluded.guid, url = excluded.url, title = excluded.title, author = excluded.author, published_at = excluded.published_at,
-    content = excluded.content, raw = excluded.raw, content_hash = excluded.content_hash, fetch_id = excluded.fetch_id,
-    last_seen_at = excluded.last_seen_at;
+    guid = excluded.guid, url = excluded.url, title = excluded.title, author = excluded.author,
+    published_at = excluded.published_at, content = excluded.content, raw = excluded.raw, content_hash = excluded.content_hash, fetch_id = excluded.fetch_id,
+    last_seen_at = excluded.last_seen_at, id_key = excluded.id_key, link_key = excluded.link_key, title_key = excluded.title_key,
+    text_key = excluded.text_key;
 
 -- name: touch_raw_items
 UPDATE raw_items SET last_seen_at = i.last_seen_at FROM incoming i
 WHERE raw_items.feed_id = i.feed_id AND raw_items.item_hash = i.item_hash;
 
--- name: known_items
-SELECT feed_id, item_hash, content_hash FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+-- name: known_by_id
+SELECT r.feed_id, r.item_hash, r.id_key, r.content_hash, r.link_key, r.title_key, r.text_key, r.published_at
+FROM raw_items r
+JOIN (SELECT unnest(CAST(:feed_ids AS TEXT[])) AS feed_id, unnest(CAST(:keys AS TEXT[])) AS key) AS wanted
+  ON wanted.feed_id = r.feed_id AND wanted.key = r.id_key;
+
+-- name: known_alike
+WITH wanted AS (SELECT unnest(CAST(:feed_ids AS TEXT[])) AS feed_id, unnest(CAST(:keys AS TEXT[])) AS key)
+SELECT r.feed_id, r.item_hash, r.id_key, r.content_hash, r.link_key, r.title_key, r.text_key, r.published_at
+FROM raw_items r JOIN wanted ON wanted.feed_id = r.feed_id AND wanted.key = r.link_key
+UNION
+SELECT r.feed_id, r.item_hash, r.id_key, r.content_hash, r.link_key, r.title_key, r.text_key, r.published_at
+FROM raw_items r JOIN wanted ON wanted.feed_id = r.feed_id AND wanted.key = r.title_key
+UNION
+SELECT r.feed_id, r.item_hash, r.id_key, r.content_hash, r.link_key, r.title_key, r.text_key, r.published_at
+FROM raw_items r JOIN wanted ON wanted.feed_id = r.feed_id AND wanted.key = r.text_key;
+
+-- name: all_known
+SELECT feed_id, item_hash, id_key, content_hash, link_key, title_key, text_key, published_at
+FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: item_counts
+SELECT feed_id, count(*) AS items FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) GROUP BY feed_id;
+
+-- name: item_facts
+-- What became of a feed's items: stories of its own, and stories that another feed had brought before.
+SELECT count(*) AS items,
+       count(*) FILTER (WHERE a.feed_id = c.feed_id) AS own_articles,
+       count(*) FILTER (WHERE a.feed_id <> c.feed_id) AS shared_articles,
+       count(*) FILTER (WHERE a.feed_id = c.feed_id AND a.published_at_estimated) AS estimated_dates
+FROM article_sources c JOIN deduped_articles a ON a.article_id = c.article_id
+WHERE c.feed_id = :feed_id;
+
+-- name: recent_headlines
+SELECT headline_key, article_id, headline, source, domain, published_at FROM recent_headlines
+WHERE headline_key IN (SELECT unnest(CAST(:keys AS TEXT[])));
+
+-- name: save_headlines
+-- The first of some days has the key, so that all later copies find the same story; one of long ago gives way.
+INSERT INTO recent_headlines (headline_key, article_id, headline, source, domain, published_at, expires_at)
+SELECT headline_key, article_id, headline, source, domain, published_at, expires_at FROM incoming
+ORDER BY headline_key
+ON CONFLICT (headline_key) DO UPDATE SET
+    article_id = excluded.article_id, headline = excluded.headline, source = excluded.source, domain = excluded.domain,
+    published_at = excluded.published_at, expires_at = excluded.expires_at
+WHERE recent_headlines.expires_at < excluded.published_at;
+
+-- name: prune_headlines
+DELETE FROM recent_headlines WHERE expires_at < :now RETURNING headline_key;
 
 -- name: save_articles
 -- In order of their keys, here and in `remember`: two batches with the same stories then never wait for each other in a circle.
 -- A story keeps the date it came with: publishers that re-date their items do not push them to the top again.
-INSERT INTO deduped_articles (article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at)
-SELECT article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at FROM incoming
+INSERT INTO deduped_articles (article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at,
+                              published_at_estimated)
+SELECT article_id, url, canonical_url, headline, source, feed_id, published_at, content, fetched_at, published_at_estimated FROM incoming
 ORDER BY article_id
 ON CONFLICT (article_id) DO UPDATE SET
     url = excluded.url, canonical_url = excluded.canonical_url, headline = excluded.headline, source = excluded.source,
@@ -286,9 +340,9 @@ ON CONFLICT (content_hash) DO UPDATE SET expires_at = excluded.expires_at;
 -- name: latest_items
 SELECT feed_id, article_id, item_hash, guid, url, headline, author, published_at, content, raw AS extra
 FROM (
-    SELECT c.feed_id, a.article_id, c.item_hash, r.guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at, a.content,
+    SELECT c.feed_id, a.article_id, c.item_hash, r.public_id AS guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at, a.content,
            r.raw,
-           row_number() OVER (PARTITION BY c.feed_id ORDER BY a.published_at DESC, a.article_id, c.item_hash) AS place
+           row_number() OVER (PARTITION BY c.feed_id ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id, c.item_hash) AS place
     FROM article_sources c
     JOIN deduped_articles a ON a.article_id = c.article_id
     JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash

@@ -152,12 +152,16 @@ def show(feed_id: FeedId, as_json: AsJson = False) -> None:
     with store.read() as tx:
         row = next(iter(tx.feeds.overview(feed_id)), None)
         history = tx.items.history(feed_id, rows=10)
+        facts = tx.items.facts(feed_id)
     if row is None:
         raise UnknownFeed(feed_id)
     if as_json:
-        print_json(_shown(row) | {"history": history})
+        print_json(_shown(row) | {"items": facts, "history": history})
         return
-    print_facts({"state": state(row)} | _shown(row))
+    told = ("identity_mode", "identity_reason", "reading")
+    print_facts(
+        {"state": state(row)} | {name: value for name, value in _shown(row).items() if name not in told} | reading_facts(row, facts)
+    )
     out.print()
     columns = ("fetch_time", "outcome", "status_code", "articles_found", "articles_new", "bytes", "duration_ms", "error_message")
     print_table(columns, ([_cell(attempt[name]) for name in columns] for attempt in history))
@@ -258,6 +262,46 @@ def state(row: dict[str, Any]) -> str:
     if row["next_run_at"] is None:
         return "dead" if row["last_status"] not in (None, "success") else "paused"
     return "failing" if row["consecutive_errors"] else "ok" if row["last_success_at"] else "new"
+
+
+def reading_facts(row: dict[str, Any], facts: dict[str, Any]) -> dict[str, str]:
+    """How the feed's documents are read: identity, duplicates, and what was dropped, in words."""
+    mode, reading = row["identity_mode"] or "id", row["reading"] or {}
+    told = {"identity": _IDENTITY[mode] + (f" ({row['identity_reason']})" if row["identity_reason"] else "")}
+    if reading:
+        encoding = reading["encoding"]
+        told["last document"] = (
+            f"{reading['format']}, {encoding}, read {reading['read']}: {reading['found']} entries, {reading['kept']} kept"
+        )
+        dropped = [f"{reading[name]} {words}" for name, words in _DROPPED.items() if reading.get(name)]
+        told["dropped"] = "; ".join(dropped) or "nothing"
+        noticed = [f"{reading[name]} {words}" for name, words in _NOTICED.items() if reading.get(name)]
+        if noticed:
+            told["noticed"] = "; ".join(noticed)
+    told["duplicates"] = (
+        f"{facts['shared_articles']} of {facts['items']} items are stories that another feed had first"
+        if facts["items"]
+        else "no items stored yet"
+    )
+    return told
+
+
+_IDENTITY = {
+    "id": "by the publisher's ids, else links, else texts",
+    "link": "by links, because its ids cannot be trusted",
+    "title": "by titles, because neither its ids nor its links can be trusted",
+}
+_DROPPED = {
+    "over_limit": "beyond MAX_ARTICLES_PER_FEED, the oldest",
+    "off_domain": "that link to another site (enforce_feed_domain)",
+    "copies": "that say the same again",
+    "old_news": "that were stored once and pruned since",
+}
+_NOTICED = {
+    "repeated_ids": "repeat the id of another",
+    "renamed": "came back with another id",
+    "undated": "have no date: when they were first seen counts",
+}
 
 
 def _change(feed_id: str, **changes: Any) -> None:

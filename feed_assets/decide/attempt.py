@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 
 from feed_assets.decide import cadence, health, velocity
+from feed_assets.decide.domain import allowed_entries
 from feed_assets.model import Changes, CheckResult, Claim, Feed, FetchResult, NextRun, Outcome, ParsedFeed, Schedule, Stats
 
+_LONG_AGO = timedelta(days=30)
 _MOVES_AFTER = 3  # fetches in a row that were redirected to the same place, by permanent redirects only
 
 
@@ -49,10 +52,35 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
     news = attempt.parsed is not None and (changes.any or first)
     stats = _statistics(attempt, changes)
     next_run = cadence.next_run(feed, result, stats, before.consecutive_errors, policy)
+    kept = len(allowed_entries(feed, attempt.parsed.entries)) if attempt.parsed else 0
     checks = [health.reachable(result)]
     if attempt.parsed is not None:
         checks += health.document_checks(attempt.parsed, changes, stored_before, result)
-    return Decision(attempt, feed, changes, news, _schedule(attempt, next_run), stats, next_run, tuple(checks))
+    schedule = _schedule(attempt, next_run)
+    if attempt.parsed is not None:
+        schedule = _with_reading(schedule, attempt.parsed, changes, kept)
+    return Decision(attempt, feed, changes, news, schedule, stats, next_run, tuple(checks))
+
+
+def _with_reading(schedule: Schedule, parsed: ParsedFeed, changes: Changes, kept: int) -> Schedule:
+    """How the document was read, and what of it was dropped: `feed show` tells it."""
+    items = len(changes.new) + len(changes.changed) + len(changes.known)
+    reading = {
+        "format": parsed.format,
+        "read": parsed.reading,
+        "encoding": parsed.encoding,
+        "found": parsed.found,
+        "kept": items,
+        "over_limit": parsed.found - len(parsed.entries),
+        "off_domain": len(parsed.entries) - kept,
+        "copies": changes.copies,
+        "old_news": kept - changes.copies - items,
+        "repeated_ids": changes.repeated_ids,
+        "renamed": changes.renamed,
+        "undated": sum(entry.published_at is None for entry in parsed.entries),
+    }
+    reason = changes.mode_reason or schedule.identity_reason
+    return replace(schedule, identity_mode=changes.mode, identity_reason=reason, reading=reading)
 
 
 def _statistics(attempt: Attempt, changes: Changes) -> Stats:
@@ -62,8 +90,13 @@ def _statistics(attempt: Attempt, changes: Changes) -> Stats:
     if attempt.parsed is not None:
         stats = replace(stats, feed_hints=attempt.parsed.hints)
     first = stats.last_successful_fetch is None  # what a first document does not date may be of any age
-    published = [item.entry.published_at or result.fetched_at for item in changes.new if item.entry.published_at or not first]
+    published = [_believable(item.entry.published_at, result.fetched_at) for item in changes.new if item.entry.published_at or not first]
     return velocity.learn(stats, published, now=result.fetched_at, new=len(changes.new))
+
+
+def _believable(stated: datetime | None, now: datetime) -> datetime:
+    """A date as scheduling takes it: items keep the one they state, but 1970 and 2099 say nothing about a feed's pace."""
+    return min(max(stated or now, now - _LONG_AGO), now)
 
 
 def _schedule(attempt: Attempt, next_run: NextRun) -> Schedule:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ class Placed:
     item: Item
     article_id: str
     keys: tuple[str, ...]
+    is_new: bool = False  # nobody told this story before
 
 
 def item_key(feed_id: str, item_hash: str) -> str:
@@ -31,10 +32,17 @@ def story_keys(item: Item) -> tuple[str, ...]:
     return (sha256(f"url:{url}"),) if url else ()
 
 
-def place(feed_id: str, item: Item, remembered: MutableMapping[str, str], carried: MutableMapping[tuple[str, str], str]) -> Placed:
+def place(
+    feed_id: str,
+    item: Item,
+    remembered: MutableMapping[str, str],
+    carried: MutableMapping[tuple[str, str], str],
+    similar: Callable[[], Iterable[str]] = tuple,
+) -> Placed:
     """Give an item its article: a remembered one or one of its own. What is placed is remembered for those after it.
 
     `carried` has the item of each (article, feed): two items of one feed are never the same story, though they may share a link.
+    `similar` gives the articles with a headline like this one; it is asked only when nothing else tells.
     """
     own, stories = item_key(feed_id, item.item_hash), story_keys(item)
 
@@ -43,11 +51,13 @@ def place(feed_id: str, item: Item, remembered: MutableMapping[str, str], carrie
 
     # The item's own memory comes first: an item whose URL changed stays the article that it was.
     known = remembered.get(own) or next((remembered[key] for key in stories if joins(remembered.get(key))), None)
+    if known is None and own not in remembered:
+        known = next(filter(joins, similar()), None)
     article_id = known or next((key[:32] for key in stories if key not in remembered), own[:32])
     for key in (own, *stories):
         remembered.setdefault(key, article_id)
     carried.setdefault((article_id, feed_id), item.item_hash)
-    return Placed(item, article_id, (own, *stories))
+    return Placed(item, article_id, (own, *stories), is_new=known is None)
 
 
 def without_old_news(feed_id: str, changes: Changes, remembered: Mapping[str, str]) -> Changes:
@@ -60,7 +70,7 @@ def to_article(placed: Placed, feed: Feed, *, headline: str, content: str, fetch
     entry = placed.item.entry
     return Article(
         article_id=placed.article_id,
-        url=entry.url,
+        url=entry.url if canonical_url(entry.url) else None,
         canonical_url=canonical_url(entry.url),
         headline=headline,
         source=feed.source_name,
@@ -68,4 +78,5 @@ def to_article(placed: Placed, feed: Feed, *, headline: str, content: str, fetch
         published_at=entry.published_at or fetched_at,
         content=content,
         fetched_at=fetched_at,
+        published_at_estimated=entry.published_at is None,
     )

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import dagster as dg
 
 from feed_assets.defs.partitions import feeds_partitions
+from feed_assets.defs.versions import code_version
 from feed_assets.settings import settings
 
 GROUP = "feeds"
@@ -16,17 +17,14 @@ OWNERS = ["team:feeds"]
 class AssetInfo(NamedTuple):
     name: str
     upstream: str | None
-    code_version: str
     description: str
     columns: tuple[tuple[str, str, str], ...]
 
 
-# A code_version changes when stored data should be built again; the UI then marks materialized partitions as out of date.
 ASSETS = (
     AssetInfo(
         "raw_items",
         None,
-        "1",
         "A new document was fetched: the response (bytes and headers, in `raw_fetches`) and its entries, stored as they came. "
         "A poll that brought nothing new leaves no trace here, only a row in `fetch_history`.",
         (
@@ -48,8 +46,8 @@ ASSETS = (
     AssetInfo(
         "deduped_articles",
         "raw_items",
-        "1",
-        "New or changed articles, one row per story: exact identity inside a feed, canonical URL across feeds. "
+        "New or changed articles, one row per story: exact identity inside a feed; across feeds the canonical URL, "
+        "then the headline and source of copies within 48 hours. "
         "`article_sources` has every feed that carried the story. "
         "Materialized alone, it is replayed from stored responses: no request is made.",
         (
@@ -59,7 +57,8 @@ ASSETS = (
             ("headline", "text", "Title as plain text"),
             ("source", "text", "Name of the source"),
             ("feed_id", "text", "The feed that brought it first"),
-            ("published_at", "timestamp", "Publication time, or when it was first seen"),
+            ("published_at", "timestamp", "Publication time as stated, or when it was first seen"),
+            ("published_at_estimated", "boolean", "The publisher stated no time"),
             ("content", "text", "Sanitized HTML"),
             ("fetched_at", "timestamp", "When it was first fetched"),
             ("group_id", "text", "Group of articles about the same story"),
@@ -68,7 +67,6 @@ ASSETS = (
     AssetInfo(
         "feed_stats",
         "deduped_articles",
-        "1",
         "What was learned about the feed's pace, and what follows: velocity, hourly histogram, refresh interval "
         "and the reason for the next run.",
         (
@@ -85,7 +83,6 @@ ASSETS = (
     AssetInfo(
         "cached_feed_xml",
         "deduped_articles",
-        "1",
         "The ready-to-serve RSS 2.0 document of the feed. The HTTP API serves it as it is.",
         (
             ("feed_id", "text", "The feed"),
@@ -98,7 +95,8 @@ ASSETS = (
         ),
     ),
 )
-CODE_VERSIONS = {asset.name: asset.code_version for asset in ASSETS}
+# A changed version marks materialized partitions as out of date in the UI.
+CODE_VERSIONS = {asset.name: code_version(asset.name) for asset in ASSETS}
 UPSTREAM = {asset.name: asset.upstream for asset in ASSETS}
 
 
@@ -113,7 +111,7 @@ def asset_spec(info: AssetInfo) -> dg.AssetSpec:
         group_name=GROUP,
         owners=OWNERS,
         kinds={engine, "xml"} if info.name == "cached_feed_xml" else {engine},
-        code_version=info.code_version,
+        code_version=CODE_VERSIONS[info.name],
         skippable=True,
         metadata={"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": _table(info.name)},
     )

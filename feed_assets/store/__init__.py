@@ -13,7 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from feed_assets.errors import SettingsError
-from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory
+from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, RecentHeadline
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
 from feed_assets.store.hosts import Hosts
@@ -23,7 +23,7 @@ from feed_assets.store.migrations import migrate
 from feed_assets.store.schedules import Queue, Schedules
 from feed_assets.urls import mask_password
 
-__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "Store", "Transaction", "connect", "open_store"]
+__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "RecentHeadline", "Store", "Transaction", "connect", "open_store"]
 
 
 @dataclass(frozen=True, slots=True)

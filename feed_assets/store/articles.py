@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from feed_assets.model import Article, PublishedItem, Stats
@@ -50,6 +50,18 @@ class Memory:
     expires_at: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class RecentHeadline:
+    """A row of `recent_headlines`: an article under one of the keys that similar headlines share."""
+
+    headline_key: str
+    article_id: str
+    headline: str
+    source: str
+    domain: str | None
+    published_at: datetime
+
+
 class Articles:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
@@ -68,6 +80,15 @@ class Articles:
     def remember(self, memories: Iterable[Memory]) -> None:
         rows = {m.content_hash: (m.content_hash, m.feed_id, m.article_id, m.created_at, m.expires_at) for m in memories}
         self._db.write("remember", ("content_hash", "feed_id", "article_id", "created_at", "expires_at"), rows.values())
+
+    def recent_headlines(self, keys: Iterable[str]) -> list[RecentHeadline]:
+        wanted = sorted(set(keys))
+        return [RecentHeadline(**row) for row in self._db.rows("recent_headlines", keys=wanted)] if wanted else []
+
+    def save_headlines(self, headlines: Iterable[RecentHeadline], *, lifetime: timedelta) -> None:
+        columns = tuple(column.name for column in fields(RecentHeadline))
+        rows = {h.headline_key: [*(getattr(h, name) for name in columns), h.published_at + lifetime] for h in reversed([*headlines])}
+        self._db.write("save_headlines", (*columns, "expires_at"), rows.values())
 
     def save(self, articles: Iterable[Article]) -> None:
         """Add articles, or update those that the same feed brought before."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-JSON_COLUMNS = frozenset({"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra"})
+JSON_COLUMNS = frozenset(
+    {"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra", "reading"}
+)
 BLOB_COLUMNS = frozenset({"body"})
-BOOLEAN_COLUMNS = frozenset({"enabled", "polling", "enforce_feed_domain"})
+BOOLEAN_COLUMNS = frozenset({"enabled", "polling", "enforce_feed_domain", "published_at_estimated"})
 INTEGER_COLUMNS = frozenset(
     {
         "refresh_interval_minutes",

@@ -34,6 +34,7 @@ class Housekeeping:
         gone["article_sources"] = self._delete("prune_sources")
         gone["deduped_articles"] = self._delete("prune_articles", before=before(settings.article_retention_days))
         gone["dedup_cache"] = self._delete("prune_dedup_cache", now=now)
+        self._delete("prune_headlines", now=now)
         self._delete("prune_hosts", before=before(1))
         gone["events"] = self._delete("prune_events", before=before(settings.history_retention_days))
         return gone

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 
-from feed_assets.model import FetchResult, Item, Outcome
+from feed_assets.model import FetchResult, Item, ItemKeys, KnownItem, Outcome
 from feed_assets.store.encoding import compress, decompress, encode_json
 from feed_assets.store.engine import Connection, Row
 
@@ -25,6 +25,10 @@ _ITEM_COLUMNS = (
     "fetch_id",
     "first_seen_at",
     "last_seen_at",
+    "id_key",
+    "link_key",
+    "title_key",
+    "text_key",
 )
 _HISTORY_COLUMNS = (
     "fetch_id",
@@ -45,15 +49,31 @@ class Items:
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
-    def known(self, feed_ids: Sequence[str]) -> dict[str, dict[str, str]]:
-        """feed_id -> item_hash -> content_hash of every item stored."""
-        known: dict[str, dict[str, str]] = defaultdict(dict)
-        for row in self._db.rows("known_items", feed_ids=list(feed_ids)):
-            known[row["feed_id"]][row["item_hash"]] = row["content_hash"]
-        return known
+    def known_by_id(self, wanted: Iterable[tuple[str, str]]) -> dict[str, list[KnownItem]]:
+        """feed_id -> stored items with one of these ids: (feed_id, id_key)."""
+        return self._known("known_by_id", wanted)
 
-    def save(self, items: Iterable[tuple[str, str, datetime, Item]]) -> None:
-        """Store new and changed items: (feed_id, fetch_id, seen at, item)."""
+    def known_alike(self, wanted: Iterable[tuple[str, str]]) -> dict[str, list[KnownItem]]:
+        """feed_id -> stored items whose link, title or text has one of these keys: (feed_id, key)."""
+        return self._known("known_alike", wanted)
+
+    def all_known(self, feed_ids: Sequence[str]) -> dict[str, list[KnownItem]]:
+        return _by_feed(self._db.rows("all_known", feed_ids=list(feed_ids)))
+
+    def counts(self, feed_ids: Sequence[str]) -> dict[str, int]:
+        """How many items of each feed are stored; feeds without any are left out."""
+        return {row["feed_id"]: row["items"] for row in self._db.rows("item_counts", feed_ids=list(feed_ids))} if feed_ids else {}
+
+    def facts(self, feed_id: str) -> Row:
+        """What became of a feed's items."""
+        return self._db.rows("item_facts", feed_id=feed_id)[0]
+
+    def _known(self, query: str, wanted: Iterable[tuple[str, str]]) -> dict[str, list[KnownItem]]:
+        pairs = sorted(set(wanted))
+        return _by_feed(self._db.rows(query, feed_ids=[feed_id for feed_id, _ in pairs], keys=[key for _, key in pairs])) if pairs else {}
+
+    def save(self, items: Iterable[tuple[str, str, datetime, Item, ItemKeys]]) -> None:
+        """Store new and changed items: (feed_id, fetch_id, seen at, item, what else it may be recognised by)."""
         self._db.write("save_raw_items", _ITEM_COLUMNS, (_item_row(*each) for each in items))
 
     def touch(self, seen: Iterable[tuple[str, str, datetime]]) -> None:
@@ -105,7 +125,7 @@ class Items:
         return self._db.rows("feed_history", feed_id=feed_id, rows=rows)
 
 
-def _item_row(feed_id: str, fetch_id: str, seen_at: datetime, item: Item) -> Sequence[object]:
+def _item_row(feed_id: str, fetch_id: str, seen_at: datetime, item: Item, keys: ItemKeys) -> Sequence[object]:
     entry = item.entry
     extra = {
         "updated_at": entry.updated_at.isoformat() if entry.updated_at else None,
@@ -127,7 +147,19 @@ def _item_row(feed_id: str, fetch_id: str, seen_at: datetime, item: Item) -> Seq
         fetch_id,
         seen_at,
         seen_at,
+        item.id_key or item.item_hash,
+        keys.link,
+        keys.title,
+        keys.text,
     )
+
+
+def _by_feed(rows: Iterable[Row]) -> dict[str, list[KnownItem]]:
+    known: dict[str, list[KnownItem]] = defaultdict(list)
+    for row in rows:
+        keys = ItemKeys(row["link_key"], row["title_key"], row["text_key"])
+        known[row["feed_id"]].append(KnownItem(row["item_hash"], row["id_key"], row["content_hash"], keys, row["published_at"]))
+    return known
 
 
 def _to_result(row: Row) -> FetchResult:

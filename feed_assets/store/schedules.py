@@ -32,7 +32,11 @@ _SAVED = (
     "redirect_count",
     "last_body_at",
     "check_states",
+    "identity_mode",
+    "identity_reason",
+    "reading",
 )
+_JSON = ("check_states", "reading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +97,7 @@ class Schedules:
         self._db.write(
             "save_schedules",
             _SAVED,
-            ([encode_json(s.check_states) if name == "check_states" else getattr(s, name) for name in _SAVED] for s in schedules),
+            ([encode_json(getattr(s, name)) if name in _JSON else getattr(s, name) for name in _SAVED] for s in schedules),
         )
 
     def postpone(self, token: str, feeds: Iterable[tuple[str, datetime, str]]) -> None:
@@ -120,7 +124,8 @@ class Schedules:
 
 def to_schedule(row: Row) -> Schedule:
     values = {column.name: row[column.name] for column in fields(Schedule)}
-    return Schedule(**values | {"check_states": values["check_states"] or {}, "redirect_count": values["redirect_count"] or 0})
+    empty = {"check_states": {}, "redirect_count": 0, "identity_mode": "id", "reading": {}}
+    return Schedule(**values | {name: values[name] or default for name, default in empty.items()})
 
 
 def to_stats(row: Row) -> Stats:

@@ -10,6 +10,7 @@ import pytest
 
 from feed_assets_tests.support.command_line import Run, assert_failed
 from feed_assets_tests.support.contract import OVERVIEW_COLUMNS
+from feed_assets_tests.support.feed_server import FeedServer, rss
 
 
 def show(run: Run, feed_id: str = "news") -> dict[str, Any]:
@@ -70,6 +71,19 @@ def test_show_for_people_has_state_and_columns(news: Run) -> None:
     ran = news("feed", "show", "news")
     facts = dict(line.split(maxsplit=1) for line in ran.out.splitlines() if len(line.split()) == 2)
     assert (ran.code, facts["state"], facts["feed_id"], facts["url"]) == (0, "new", "news", "https://news.example/feed")
+
+
+def test_show_explains_identity_duplicates_and_what_was_dropped(ready: Run, server: FeedServer) -> None:
+    url = server.publish("/feed", rss("one", "two", "three"))
+    assert ready("feed", "add", url, "--id", "news").code == 0
+    assert ready("refresh", "news", MAX_ARTICLES_PER_FEED="2").code == 0
+    told = ready("feed", "show", "news").out
+    assert "by the publisher's ids, else links, else texts" in told
+    assert "rss20, utf-8, read as it is: 3 entries, 2 kept" in told
+    assert "1 beyond MAX_ARTICLES_PER_FEED, the oldest" in told
+    assert "0 of 2 items are stories that another feed had first" in told
+    shown = show(ready)
+    assert (shown["identity_mode"], shown["reading"]["over_limit"], shown["items"]["own_articles"]) == ("id", 1, 2)
 
 
 def test_the_list_for_people_has_one_line_per_feed(news: Run) -> None:

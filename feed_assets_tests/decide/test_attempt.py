@@ -10,9 +10,9 @@ import pytest
 
 from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
-from feed_assets.decide.identity import compare, identify
 from feed_assets.model import Claim, Entry, Feed, FetchResult, Hints, Outcome, ParsedFeed, Schedule, Stats
 from feed_assets.settings import load_settings
+from feed_assets_tests.decide.entries import compared
 from feed_assets_tests.decide.pace import NOW
 
 FEED = Feed("news", "https://news.example/feed", "News")
@@ -34,8 +34,7 @@ def decided(
     **result: Any,
 ) -> Decision:
     attempt = Attempt(Claim(FEED, before, Stats("news")), FetchResult("news", FEED.url, NOW, outcome, **result), parsed, "new")
-    known = {identify(entry).item_hash: identify(entry).content_hash for entry in stored}
-    changes = compare(parsed.entries if parsed else (), known)
+    changes = compared(parsed.entries if parsed else (), stored)
     return decide(attempt, feed, changes, stored_before=len(stored), first=first, policy=Policy.of(load_settings({}, dotenv=None)))
 
 

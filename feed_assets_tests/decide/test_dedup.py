@@ -7,14 +7,14 @@ from datetime import UTC, datetime
 
 from feed_assets.decide.dedup import Placed, item_key, to_article, without_old_news
 from feed_assets.decide.dedup import place as place_one
-from feed_assets.decide.identity import compare, identify
 from feed_assets.model import Entry, Feed, Item
+from feed_assets_tests.decide.entries import compared, identified
 
 NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 
 
 def item(guid: str, url: str | None = "https://news.example/one", title: str = "One") -> Item:
-    return identify(Entry(guid=guid, url=url, title=title))
+    return identified(Entry(guid=guid, url=url, title=title))
 
 
 def place(feed_id: str, items: list[Item], remembered: dict[str, str], carried: dict[tuple[str, str], str] | None = None) -> list[Placed]:
@@ -79,13 +79,13 @@ def test_a_placed_item_is_remembered_for_those_after_it() -> None:
 
 
 def test_an_item_that_was_pruned_does_not_come_back_as_new() -> None:
-    changes = compare([Entry(guid="old"), Entry(guid="new")], {})
+    changes = compared([Entry(guid="old"), Entry(guid="new")])
     kept = without_old_news("a", changes, {item_key("a", changes.new[0].item_hash): "article"})
     assert [item.entry.guid for item in kept.new] == ["new"]
 
 
 def test_an_item_that_another_feed_had_is_new_here() -> None:
-    changes = compare([Entry(guid="1")], {})
+    changes = compared([Entry(guid="1")])
     assert without_old_news("b", changes, {item_key("a", changes.new[0].item_hash): "article"}) == changes
 
 
@@ -93,7 +93,7 @@ def test_an_article_takes_its_date_from_the_entry_or_from_the_fetch() -> None:
     feed = Feed("a", "https://news.example/feed", "News")
     dated = replace(item("1").entry, published_at=datetime(2026, 3, 1, tzinfo=UTC))
     articles = [
-        to_article(place("a", [identify(entry)], {})[0], feed, headline="One", content="text", fetched_at=NOW)
+        to_article(place("a", [identified(entry)], {})[0], feed, headline="One", content="text", fetched_at=NOW)
         for entry in (dated, item("1").entry)
     ]
     assert [article.published_at for article in articles] == [dated.published_at, NOW]

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from feed_assets.decide.health import CHECKS, compared, document_checks, reachable
-from feed_assets.decide.identity import compare, identify
 from feed_assets.model import CheckResult, Entry, FetchResult, Outcome, ParsedFeed
+from feed_assets_tests.decide.entries import compared as compared_entries
 from feed_assets_tests.decide.pace import NOW
 
 RESULT = FetchResult("news", "https://news.example/feed", NOW, Outcome.SUCCESS, status_code=200)
@@ -16,8 +16,8 @@ RESULT = FetchResult("news", "https://news.example/feed", NOW, Outcome.SUCCESS, 
 
 def checks(*entries: Entry, stored: tuple[Entry, ...] = ()) -> dict[str, bool]:
     parsed = ParsedFeed("rss20", "T", None, "", None, entries)
-    known = {identify(entry).item_hash: identify(entry).content_hash for entry in stored}
-    return {check.name: check.passed for check in document_checks(parsed, compare(entries, known), len(stored), RESULT)}
+    changes = compared_entries(entries, stored)
+    return {check.name: check.passed for check in document_checks(parsed, changes, len(stored), RESULT)}
 
 
 def entry(guid: str, published_at: datetime | None = None) -> Entry:

@@ -68,7 +68,7 @@ def test_an_item_comes_back_as_it_went_in() -> None:
 def test_the_document_names_its_own_address() -> None:
     link = ElementTree.fromstring(rendered(self_url="http://e.example/?a=1&b='\"<").xml).find("channel/{http://www.w3.org/2005/Atom}link")
     assert link is not None
-    assert (link.get("href"), link.get("rel")) == ("http://e.example/?a=1&b='\"<", "self")
+    assert (link.get("href"), link.get("rel")) == ("http://e.example/?a=1&b='%22%3C", "self")
 
 
 def test_dates_are_rfc_822_in_gmt_to_the_second() -> None:
@@ -78,16 +78,15 @@ def test_dates_are_rfc_822_in_gmt_to_the_second() -> None:
     assert channel.findtext("item/pubDate") == "Sun, 01 Mar 2026 09:05:07 GMT"
 
 
-@pytest.mark.parametrize("moment", [datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)])
-def test_dates_far_away_are_written_too(moment: datetime) -> None:
-    assert is_well_formed(rendered([replace(ITEM, published_at=moment)]).xml)
-
-
 @pytest.mark.parametrize(
     ("guid", "url", "expected"),
     [
         ("id-1", "https://news.example/one", ("id-1", "false")),
         ("https://news.example/one", "https://news.example/one", ("https://news.example/one", "true")),
+        (" https://news.example/a b ", "https://news.example/a b", ("https://news.example/a%20b", "true")),
+        ("https://news.example/two", "https://news.example/one", ("https://news.example/two", "false")),
+        ("tag:news.example,2026:1", "tag:news.example,2026:1", ("tag:news.example,2026:1", "false")),
+        (" \n ", "https://news.example/one", ("a1", "false")),
         (None, "https://news.example/one", ("a1", "false")),
         (None, None, ("a1", "false")),
     ],

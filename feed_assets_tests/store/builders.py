@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, TypeVar
 
-from feed_assets.model import Article, Entry, Feed, FetchResult, Item, Outcome, Schedule
+from feed_assets.model import Article, Entry, Feed, FetchResult, Item, ItemKeys, Outcome, Schedule
 from feed_assets.store import Transaction
 
 T = TypeVar("T")
@@ -57,6 +57,15 @@ def make_item(name: str = "a", *, says: str = "first", **entry: Any) -> Item:
     return Item(f"hash-{name}", f"content-{name}-{says}", Entry(guid=f"guid-{name}", title=f"Title {name}", content=says, **entry))
 
 
+def save_items(tx: Transaction, *items: tuple[str, str, datetime, Item]) -> None:
+    tx.items.save((*each, ItemKeys()) for each in items)
+
+
+def known(tx: Transaction, *feed_ids: str) -> dict[str, dict[str, str]]:
+    """feed_id -> item_hash -> content_hash of what is stored."""
+    return {feed_id: {i.item_hash: i.content_hash for i in items} for feed_id, items in tx.items.all_known(feed_ids).items()}
+
+
 def make_article(article_id: str = "a", feed_id: str = "news", **columns: Any) -> Article:
     usual = {
         "url": f"https://news.example/{article_id}",
@@ -92,7 +101,7 @@ def make_history(fetch_id: str = "f1", feed_id: str = "news", *, at: datetime = 
 def store_story(tx: Transaction, name: str, feed_id: str = "news", *, at: datetime = NOW, article_id: str | None = None) -> None:
     """An item, its article and the link between them, as a refresh at that moment leaves them."""
     item = make_item(name)
-    tx.items.save([(feed_id, f"fetch-{name}", at, item)])
+    save_items(tx, (feed_id, f"fetch-{name}", at, item))
     tx.articles.save([make_article(article_id or name, feed_id, published_at=at, fetched_at=at)])
     tx.articles.save_sources([(article_id or name, feed_id, item.item_hash)])
 

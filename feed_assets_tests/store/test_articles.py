@@ -6,7 +6,7 @@ from dataclasses import asdict, replace
 
 from feed_assets.model import Hints, Stats
 from feed_assets.store import CachedFeed, Edition, Memory, Store, Transaction
-from feed_assets_tests.store.builders import DAY, MINUTE, NOW, make_article, make_item, store_story
+from feed_assets_tests.store.builders import DAY, MINUTE, NOW, make_article, make_item, save_items, store_story
 from feed_assets_tests.store.reading import decoded, only_row, rows_of
 
 STATS = Stats(
@@ -118,7 +118,7 @@ def test_items_of_the_same_moment_are_always_in_the_same_order(tx: Transaction) 
 def test_a_published_item_joins_the_article_with_what_this_feed_wrote(tx: Transaction) -> None:
     tx.articles.save([make_article("a", "first", headline="Clean title", content="clean")])
     own = make_item("x", url="https://second.example/x", author="Ann", categories=("one",))
-    tx.items.save([("second", "f1", NOW, own), ("first", "f2", NOW, make_item("x"))])
+    save_items(tx, ("second", "f1", NOW, own), ("first", "f2", NOW, make_item("x")))
     tx.articles.save_sources([("a", "second", "hash-x"), ("a", "first", "hash-x")])
     latest = tx.articles.latest(["first", "second"], items=10)
     (item,) = latest["second"]
@@ -129,7 +129,7 @@ def test_a_published_item_joins_the_article_with_what_this_feed_wrote(tx: Transa
 
 def test_an_item_without_guid_is_published_under_its_hash(tx: Transaction) -> None:
     item = make_item("x")
-    tx.items.save([("news", "f1", NOW, replace(item, entry=replace(item.entry, guid=None)))])
+    save_items(tx, ("news", "f1", NOW, replace(item, entry=replace(item.entry, guid=None))))
     tx.articles.save([make_article("a")])
     tx.articles.save_sources([("a", "news", "hash-x")])
     assert tx.articles.latest(["news"], items=1)["news"][0].guid == "hash-x"

@@ -9,7 +9,19 @@ import pytest
 from feed_assets.decide.dedup import item_key
 from feed_assets.settings import Settings
 from feed_assets.store import Memory, Store, Transaction
-from feed_assets_tests.store.builders import DAY, MINUTE, NOW, make_article, make_history, make_item, make_result, put, store_story
+from feed_assets_tests.store.builders import (
+    DAY,
+    MINUTE,
+    NOW,
+    known,
+    make_article,
+    make_history,
+    make_item,
+    make_result,
+    put,
+    save_items,
+    store_story,
+)
 from feed_assets_tests.store.reading import row_counts
 from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.feed_server import FeedServer, rss
@@ -66,7 +78,7 @@ def test_a_story_that_no_feed_showed_for_its_retention_goes_with_everything_abou
     store_story(tx, "just", at=limit)
     store_story(tx, "current")
     assert prune(tx, settings) == {"raw_items": 1, "article_sources": 1, "deduped_articles": 1}
-    assert set(tx.items.known(["news"])["news"]) == {"hash-just", "hash-current"}
+    assert set(known(tx, "news")["news"]) == {"hash-just", "hash-current"}
     assert [item.article_id for item in tx.articles.latest(["news"], items=9)["news"]] == ["current", "just"]
 
 
@@ -83,7 +95,7 @@ def test_the_items_of_the_current_document_are_kept_however_old(tx: Transaction,
     store_story(tx, "gone", "sleepy", at=NOW - 1000 * DAY)
     store_story(tx, "c", "lively")
     assert prune(tx, settings) == {"raw_items": 1, "article_sources": 1, "deduped_articles": 1}
-    assert set(tx.items.known(["sleepy"])["sleepy"]) == {"hash-a", "hash-b"}
+    assert set(known(tx, "sleepy")["sleepy"]) == {"hash-a", "hash-b"}
 
 
 @pytest.mark.parametrize(("deleted_days_ago", "kept"), [(999, set()), (1, {"hash-a"})])
@@ -94,7 +106,7 @@ def test_a_deleted_feed_has_no_current_document_once_its_retention_is_over(
     store_story(tx, "a", at=NOW - 999 * DAY)
     tx.feeds.delete("news", now=NOW - deleted_days_ago * DAY)
     prune(tx, settings)
-    assert set(tx.items.known(["news"]).get("news", {})) == kept
+    assert set(known(tx, "news").get("news", {})) == kept
 
 
 def test_a_story_that_another_feed_still_shows_is_kept(tx: Transaction, settings: Settings) -> None:
@@ -144,9 +156,9 @@ def test_an_item_may_be_pruned_and_stored_again_in_one_transaction(tx: Transacti
     store_story(tx, "a", at=NOW - 999 * DAY)
     store_story(tx, "current")
     prune(tx, settings)
-    tx.items.save([("news", "f9", NOW, make_item("a", says="again"))])
+    save_items(tx, ("news", "f9", NOW, make_item("a", says="again")))
     tx.articles.save([make_article("a", headline="again")])
-    assert tx.items.known(["news"])["news"]["hash-a"] == "content-a-again"
+    assert known(tx, "news")["news"]["hash-a"] == "content-a-again"
 
 
 def test_pruning_twice_prunes_nothing_more(tx: Transaction, settings: Settings) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from feed_assets.model import Enclosure, Entry, FetchResult, Item
 from feed_assets.store import Store, Transaction
-from feed_assets_tests.store.builders import DAY, MINUTE, NOW, make_history, make_item, make_result, stored_responses
+from feed_assets_tests.store.builders import DAY, MINUTE, NOW, known, make_history, make_item, make_result, save_items, stored_responses
 from feed_assets_tests.store.reading import decoded, only_row, rows_of
 
 BODIES = {
@@ -22,12 +22,12 @@ BODIES = {
 
 
 def test_known_items_are_listed_by_feed_with_what_they_said(tx: Transaction) -> None:
-    tx.items.save([("a", "f1", NOW, make_item("x")), ("a", "f1", NOW, make_item("y")), ("b", "f2", NOW, make_item("x", says="else"))])
-    assert tx.items.known(["a", "b", "nobody"]) == {
+    save_items(tx, ("a", "f1", NOW, make_item("x")), ("a", "f1", NOW, make_item("y")), ("b", "f2", NOW, make_item("x", says="else")))
+    assert known(tx, "a", "b", "nobody") == {
         "a": {"hash-x": "content-x-first", "hash-y": "content-y-first"},
         "b": {"hash-x": "content-x-else"},
     }
-    assert set(tx.items.known(["b"])) == {"b"}
+    assert set(known(tx, "b")) == {"b"}
 
 
 def test_an_item_is_stored_as_it_came(store: Store) -> None:
@@ -43,7 +43,7 @@ def test_an_item_is_stored_as_it_came(store: Store) -> None:
         enclosures=(Enclosure("https://news.example/1.mp3", "audio/mpeg", 5_000_000_000),),
     )
     with store.begin() as tx:
-        tx.items.save([("news", "f1", NOW, Item("hash", "content", entry))])
+        save_items(tx, ("news", "f1", NOW, Item("hash", "content", entry)))
     row = only_row(store, "raw_items")
     assert (row["feed_id"], row["item_hash"], row["guid"], row["url"]) == ("news", "hash", "g", "https://news.example/1")
     assert (row["title"], row["author"], row["content"]) == ("<b>Title</b>", "Ann", "<p>Text</p>")
@@ -57,9 +57,9 @@ def test_an_item_is_stored_as_it_came(store: Store) -> None:
 
 def test_a_changed_item_replaces_what_it_said_but_not_when_it_was_first_seen(store: Store) -> None:
     with store.begin() as tx:
-        tx.items.save([("news", "f1", NOW, make_item("x"))])
+        save_items(tx, ("news", "f1", NOW, make_item("x")))
     with store.begin() as tx:
-        tx.items.save([("news", "f2", NOW + DAY, make_item("x", says="second", author="Ben"))])
+        save_items(tx, ("news", "f2", NOW + DAY, make_item("x", says="second", author="Ben")))
     row = only_row(store, "raw_items")
     assert (row["content"], row["content_hash"], row["author"], row["fetch_id"]) == ("second", "content-x-second", "Ben", "f2")
     assert (row["first_seen_at"], row["last_seen_at"]) == (NOW, NOW + DAY)
@@ -67,14 +67,14 @@ def test_a_changed_item_replaces_what_it_said_but_not_when_it_was_first_seen(sto
 
 def test_the_same_item_hash_in_two_feeds_is_two_items(store: Store) -> None:
     with store.begin() as tx:
-        tx.items.save([("a", "f1", NOW, make_item("x")), ("b", "f2", NOW, make_item("x"))])
-        tx.items.save([("b", "f3", NOW + DAY, make_item("x", says="second"))])
+        save_items(tx, ("a", "f1", NOW, make_item("x")), ("b", "f2", NOW, make_item("x")))
+        save_items(tx, ("b", "f3", NOW + DAY, make_item("x", says="second")))
     assert [(row["feed_id"], row["content"]) for row in rows_of(store, "raw_items")] == [("a", "first"), ("b", "second")]
 
 
 def test_touch_moves_when_items_were_last_seen_and_nothing_else(store: Store) -> None:
     with store.begin() as tx:
-        tx.items.save([("a", "f1", NOW, make_item("x")), ("a", "f1", NOW, make_item("y")), ("b", "f1", NOW, make_item("x"))])
+        save_items(tx, ("a", "f1", NOW, make_item("x")), ("a", "f1", NOW, make_item("y")), ("b", "f1", NOW, make_item("x")))
         tx.items.touch([("a", "hash-x", NOW + DAY), ("a", "hash-unknown", NOW + DAY)])
     seen = {(row["feed_id"], row["item_hash"]): (row["first_seen_at"], row["last_seen_at"]) for row in rows_of(store, "raw_items")}
     assert seen == {("a", "hash-x"): (NOW, NOW + DAY), ("a", "hash-y"): (NOW, NOW), ("b", "hash-x"): (NOW, NOW)}

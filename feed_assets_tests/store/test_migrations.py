@@ -74,7 +74,7 @@ def test_threads_that_migrate_at_once_apply_every_migration_once(empty_database_
 
     monkeypatch.setattr(kind, "script", run_slowly)
     applied = together(*(store.migrate for store in stores))
-    assert list(chain(*applied)) == expected(stores[0])
+    assert sorted(chain(*applied)) == expected(stores[0])  # the two may take turns
     assert row_counts(stores[0]) == dict.fromkeys(TABLES, 0)
     for store in stores:
         store.close()
@@ -83,7 +83,7 @@ def test_threads_that_migrate_at_once_apply_every_migration_once(empty_database_
 def test_processes_that_migrate_at_once_apply_every_migration_once(empty_database_url: str) -> None:
     store = connect(empty_database_url)
     printed = run_python(*[(MIGRATE, empty_database_url)] * 2)
-    assert "".join(printed).split() == expected(store)
+    assert sorted("".join(printed).split()) == expected(store)
     assert row_counts(store) == dict.fromkeys(TABLES, 0)
     store.close()
 

@@ -14,11 +14,13 @@ from feed_assets_tests.store.builders import (
     NOW,
     get_feed,
     get_schedule,
+    known,
     make_article,
     make_feed,
     make_history,
     make_result,
     put,
+    save_items,
     save_schedule,
     stored_responses,
 )
@@ -47,7 +49,7 @@ def test_text_comes_back_unchanged(tx: Transaction, name: str) -> None:
     put(tx, feed)
     tx.feeds.update(replace(feed, root_domain=text), now=NOW)
     save_schedule(tx, last_error=text, etag=text, check_states={text[:50]: True})
-    tx.items.save([("news", "f1", NOW, Item("h", "c", Entry(guid=text, url=text, title=text, author=text, categories=(text,))))])
+    save_items(tx, ("news", "f1", NOW, Item("h", "c", Entry(guid=text, url=text, title=text, author=text, categories=(text,)))))
     tx.items.save_bodies([("f1", "sha", make_result(headers={"x": text}))])
     tx.items.save_history([make_history(error_message=text)])
     tx.articles.save([make_article("a", headline=text, content=text)])
@@ -64,7 +66,7 @@ def test_text_comes_back_unchanged(tx: Transaction, name: str) -> None:
 
 def test_an_empty_text_is_not_null(store: Store) -> None:
     with store.begin() as tx:
-        tx.items.save([("news", "f1", NOW, Item("h", "c", Entry(guid="", url=None, title="")))])
+        save_items(tx, ("news", "f1", NOW, Item("h", "c", Entry(guid="", url=None, title=""))))
     row = only_row(store, "raw_items")
     assert (row["guid"], row["url"], row["title"], row["author"], row["published_at"]) == ("", None, "", None, None)
     assert decoded(row["raw"]) == {}
@@ -98,7 +100,7 @@ def test_feeds_and_schedules_with_nothing_but_nulls_in_optional_columns_come_bac
 )
 def test_a_time_comes_back_as_the_same_moment_in_utc(tx: Transaction, at: datetime) -> None:
     put(tx, "news", due=at)
-    tx.items.save([("news", "f1", NOW, Item("h", "c", Entry(published_at=at)))])
+    save_items(tx, ("news", "f1", NOW, Item("h", "c", Entry(published_at=at))))
     tx.items.save_history([make_history(at=at)])
     for found in (get_schedule(tx).next_run_at, tx.items.history("news", rows=1)[0]["fetch_time"]):
         assert found == at
@@ -117,7 +119,7 @@ def test_questions_about_no_feeds_have_no_answers(tx: Transaction) -> None:
     assert tx.schedules.claim("batch", [], now=NOW, lease=LEASE) == []
     assert tx.schedules.fence("batch", []) == set()
     assert tx.schedules.leases([], now=NOW) == {}
-    assert tx.items.known([]) == {}
+    assert known(tx) == {}
     assert tx.items.responses([]) == []
     assert tx.items.bodies([]) == []
     assert tx.articles.remembered([]) == {}

@@ -6,7 +6,7 @@ import pytest
 
 from feed_assets.errors import StoreError
 from feed_assets.model import Stats
-from feed_assets.store import CachedFeed, Memory, Store, Transaction, connect
+from feed_assets.store import CachedFeed, Memory, RecentHeadline, Store, Transaction, connect
 from feed_assets_tests.store.builders import DAY, NOW, claim_due, get_schedule, make_feed, make_history, make_result, put, store_story
 from feed_assets_tests.store.contract import TABLES
 from feed_assets_tests.store.reading import row_counts
@@ -20,6 +20,7 @@ def write_everywhere(tx: Transaction) -> None:
     tx.articles.save_stats([Stats("news", updated_at=NOW)])
     tx.articles.remember([Memory("h", "news", "a", NOW, NOW + DAY)])
     tx.articles.save_cached([CachedFeed("news", "<channel>", ["a"], "<rss/>", '"e"', NOW, NOW)])
+    tx.articles.save_headlines([RecentHeadline("k", "a", "One", "News", None, NOW)], lifetime=DAY)
     tx.articles.save_events([("e1", "articles.new", {}, NOW)])
     tx.items.save_first(make_result())
     tx.hosts.reserve("token", {"news.example": NOW}, now=NOW, lease=DAY)
