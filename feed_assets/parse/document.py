@@ -25,6 +25,8 @@ _WHOLE_LINK = re.compile(r"</(?:[\w.-]{1,20}:)?link\s*>|<(?:[\w.-]{1,20}:)?link\
 # What feedparser takes for a tag, a reference and a letter, and what it may take: for any document, and more for each byte of it.
 _TAG_MICROSECONDS, _REFERENCE_MICROSECONDS, _LETTER_MICROSECONDS = 60, 4, 0.5
 _ATTRIBUTES_MICROSECONDS = 0.02  # for the square of their number in a tag: it looks for each among all
+_LONG_WORD = re.compile(r"(?<![\w.+-])[\w.+-]{100,}")
+_WORD_MICROSECONDS = 0.016  # for the square of its length: in an author, an email address may begin at each letter
 _MICROSECONDS, _MICROSECONDS_PER_BYTE = 150_000, 2
 _MOST_FOR_FEEDPARSER = 4_000_000  # characters
 
@@ -77,6 +79,7 @@ def _can_be_afforded(markup: str, text: str, size: int) -> bool:
     """Whether feedparser reads this in time. Feeds have a tag for every 20 letters or so; some documents are nothing but tags."""
     tags = [piece.partition(">")[0].count("=") for piece in markup.split("<")]
     cost = _TAG_MICROSECONDS * len(tags) + _ATTRIBUTES_MICROSECONDS * sum(attributes**2 for attributes in tags)
+    cost += _WORD_MICROSECONDS * sum(len(word[0]) ** 2 for word in _LONG_WORD.finditer(text))
     cost += _REFERENCE_MICROSECONDS * markup.count("&") + _LETTER_MICROSECONDS * len(text)
     return len(text) <= _MOST_FOR_FEEDPARSER and cost <= _MICROSECONDS + _MICROSECONDS_PER_BYTE * size
 

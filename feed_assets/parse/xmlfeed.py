@@ -6,6 +6,7 @@ RSS and Atom share most names (see `names.py`), and publishers mix them; so one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -65,7 +66,8 @@ def _forget_namespace(root: etree._Element) -> None:
     unknown = root.tag.rpartition("}")[0] + "}"
     for element in root.iter():
         if isinstance(element.tag, str) and element.tag.startswith(unknown):
-            element.tag = element.tag.removeprefix(unknown)
+            with suppress(ValueError):  # a recovered tree may have names that nobody could write
+                element.tag = element.tag.removeprefix(unknown)
 
 
 def _entry_elements(root: etree._Element, heads: Sequence[etree._Element]) -> list[etree._Element]:

@@ -137,3 +137,10 @@ def test_an_entry_of_json_that_is_dropped_still_counts_as_found() -> None:
     feed = json.dumps({"version": "https://jsonfeed.org/version/1", "items": items}).encode()
     parsed = parse_document(feed, url=URL, headers={}, max_entries=2)
     assert ([entry.guid for entry in parsed.entries], parsed.found) == (["29", "30"], 30)
+
+
+def test_a_feed_in_an_unknown_namespace_with_names_that_no_xml_has_is_read_all_the_same() -> None:
+    body = b"""<feed xmlns="http:broken"><entry><tit://e type="html">One</title><id>1</id><updated>2022-04-21</updated></entry></feed>"""
+    reading = read(Document("names", body), patience=PATIENCE)
+    assert not reading.wrong and reading.feed is not None
+    assert [entry.guid for entry in reading.feed.entries] == ["1"]

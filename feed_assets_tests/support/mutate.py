@@ -456,7 +456,9 @@ def _odd_items(size: int) -> Iterator[tuple[str, bytes]]:
     yield "a link of a megabyte", b"<item><link>http://x/" + b"../" * (size // 3) + b"</link></item>"
     yield "a date of a megabyte", b"<item><pubDate>" + b"1 " * (size // 2) + b"</pubDate></item>"
     yield "an author of a megabyte", b"<item><author>" + b"a@" * (size // 2) + b"</author></item>"
+    yield "an author of one word", b"<item><author>" + b"Ach" * (size // 3) + b"</author></item>"
     yield "an author of blanks", b"<item><author>a@b" + b"&#160;" * (size // 6) + b"(x</author></item>"
+    yield "authors of long words", b"<item>" + (b"<author>" + b"Ach" * 50 + b"</author>") * (size // 170) + b"</item>"
     yield "100,000 items a megabyte", b"<item/>" * (size // 10)
     yield "100,000 small items", b"<item><guid>%d</guid></item>" * (size // 28)
     yield "dated items", b"<item><pubDate>Tue, 03 Jun 2025 09:39:21 GMT</pubDate></item>" * (size // 70)
