@@ -108,7 +108,8 @@ class Hints:
 class Stats:
     """A row of `feed_stats`: what was learned about the feed's pace.
 
-    `observed_articles` over `observed_hours`, both forgetting with time, give the velocity.
+    `observed_articles` over `observed_hours`, both forgetting with time, give the velocity; `pace` is the shape of its days and
+    weeks (see `decide/pace.py`). Both know of the time until `learned_until`.
     """
 
     feed_id: str
@@ -123,6 +124,8 @@ class Stats:
     observed_hours: float = 0.0
     newest_item_at: datetime | None = None
     feed_hints: Hints = Hints()
+    pace: tuple[float, ...] = ()
+    learned_until: datetime | None = None
     updated_at: datetime | None = None
 
 

@@ -217,9 +217,10 @@ DELETE FROM first_responses WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TE
 -- name: save_stats
 INSERT INTO feed_stats (feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch,
                         total_articles_fetched, last_fetch_time, last_successful_fetch, observed_articles, observed_hours,
-                        newest_item_at, feed_hints, updated_at)
+                        newest_item_at, feed_hints, pace, learned_until, updated_at)
 SELECT feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch, total_articles_fetched,
-       last_fetch_time, last_successful_fetch, observed_articles, observed_hours, newest_item_at, feed_hints, updated_at
+       last_fetch_time, last_successful_fetch, observed_articles, observed_hours, newest_item_at, feed_hints, pace, learned_until,
+       updated_at
 FROM incoming
 ON CONFLICT (feed_id) DO UPDATE SET
     articles_per_hour = excluded.articles_per_hour, hourly_distribution = excluded.hourly_distribution,
@@ -227,6 +228,7 @@ ON CONFLICT (feed_id) DO UPDATE SET
     total_articles_fetched = excluded.total_articles_fetched, last_fetch_time = excluded.last_fetch_time,
     last_successful_fetch = excluded.last_successful_fetch, observed_articles = excluded.observed_articles,
     observed_hours = excluded.observed_hours, newest_item_at = excluded.newest_item_at, feed_hints = excluded.feed_hints,
+    pace = excluded.pace, learned_until = excluded.learned_until,
     updated_at = excluded.updated_at;
 
 -- name: save_raw_fetches
@@ -278,6 +280,12 @@ FROM raw_items r JOIN wanted ON wanted.feed_id = r.feed_id AND wanted.key = r.te
 -- name: all_known
 SELECT feed_id, item_hash, id_key, content_hash, link_key, title_key, text_key, published_at
 FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: publication_times
+-- Dates that are believable: neither made up long before nor after the item was first seen.
+SELECT feed_id, published_at FROM raw_items
+WHERE published_at <= first_seen_at + INTERVAL '1 hour' AND published_at >= first_seen_at - INTERVAL '60 days'
+ORDER BY feed_id, published_at;
 
 -- name: item_counts
 SELECT feed_id, count(*) AS items FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) GROUP BY feed_id;

@@ -12,6 +12,7 @@ from feed_assets.cli import feed, refreshing
 from feed_assets.cli.context import opened
 from feed_assets.cli.output import out, print_json, print_table
 from feed_assets.cli.ports import free_port
+from feed_assets.cli.simulating import run_simulation
 from feed_assets.cli.up import up
 from feed_assets.errors import FeedAssetsError
 from feed_assets.logs import configure_logging
@@ -29,6 +30,7 @@ app.add_typer(db, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
 app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
+app.command("simulate", epilog="Example: feed-assets simulate --from-database --max-minutes 60")(run_simulation)
 
 
 @app.command()

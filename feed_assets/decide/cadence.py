@@ -3,19 +3,27 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from feed_assets.decide import pace
 from feed_assets.model import ErrorPolicy, Feed, FetchResult, Hints, NextRun, Outcome, Stats
 from feed_assets.settings import Settings
 
 _JITTER = 0.1
+_MOMENT_SECONDS = 20.0  # a moment that was chosen for what is published then is spread by no more than this
+# A poll is worth `target_articles` new articles for a feed that publishes one a minute. For slower feeds it is worth less, by the root
+# of their rate, which makes the mean delay of all articles the shortest; the feed of few articles a day gets a little more than that.
+_BUSY_PER_DAY = 1440.0
+_FAIR_PER_DAY = 0.8
+_WORTH_POWER = 0.4
 _HINT_SPREAD = 0.02
 _HINT_SPREAD_SECONDS = 60.0
 _TOO_MANY_REQUESTS = timedelta(hours=1)
 _FIRST_BACKOFF_MINUTES = 1.0
-# A feed that has been silent for so many days may be polled so many times more slowly than MAX_INTERVAL_MINUTES.
-_DORMANCY = ((90, 16), (30, 8), (7, 4))
+# A feed that has been silent for so many days is polled so many times more slowly, and beyond MAX_INTERVAL_MINUTES.
+_DORMANCY = ((90, 16), (30, 8), (7, 2))
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
@@ -65,20 +73,45 @@ def fixed_or_longest(feed: Feed, policy: Policy) -> timedelta:
 def _interval(feed: Feed, stats: Stats, now: datetime, policy: Policy) -> tuple[timedelta, str]:
     if feed.refresh_interval_minutes is not None:
         return timedelta(minutes=feed.refresh_interval_minutes), f"every {feed.refresh_interval_minutes} min, as set for this feed"
-    pace = stats.articles_per_hour * stats.current_hour_multiplier
-    wanted = policy.target_articles / pace * 60 if pace > 0 else policy.max_minutes
-    longest, idle = policy.max_minutes, ""
+    longest, target, idle = policy.max_minutes, policy.target_articles, ""
     silent_days = (now - stats.newest_item_at).days if stats.newest_item_at else 0
     for days, factor in _DORMANCY:
         if silent_days >= days:
-            longest, idle = policy.max_minutes * factor, f"nothing new for {silent_days} days"
+            longest, target, idle = longest * factor, target * factor, f"nothing new for {silent_days} days"
             break
-    minutes = min(max(wanted, policy.min_minutes), longest)
-    limit = "shortest allowed" if wanted < policy.min_minutes else "longest allowed" if wanted > longest else "adaptive"
+    wanted = _wanted_minutes(stats, now, target, longest)
+    spread = _spread(feed.feed_id, now)
+    if wanted >= longest:
+        limit, seconds = "longest allowed", max(longest * (1 - _JITTER * spread), policy.min_minutes) * 60
+    elif wanted < policy.min_minutes:
+        limit, seconds = "shortest allowed", policy.min_minutes * 60
+    else:
+        limit, seconds = "adaptive", min(max(wanted * 60 + _MOMENT_SECONDS * spread, policy.min_minutes * 60), longest * 60)
+    interval = timedelta(seconds=round(seconds))
     words = idle or f"{stats.articles_per_hour:.2f} articles/h, x{stats.current_hour_multiplier:.1f} at this hour"
-    minutes = max(minutes * (1 - _JITTER * _spread(feed.feed_id, now)), policy.min_minutes)
-    interval = timedelta(seconds=round(minutes * 60))
     return interval, f"every {_words(interval)}: {words} ({limit})"
+
+
+def _wanted_minutes(stats: Stats, now: datetime, target: float, longest: float) -> float:
+    """Until a poll is worth it, to the beginning of a minute: many publish on the hour."""
+    per_day = 24 * stats.articles_per_hour
+    if per_day <= 0:
+        return longest
+    moment = now.timestamp()
+    minutes = pace.minutes_until(
+        stats.pace,
+        now=moment,
+        newest=stats.newest_item_at.timestamp() if stats.newest_item_at else None,
+        per_day=per_day,
+        worth=target * _worth(per_day) / _worth(_BUSY_PER_DAY),
+        power=_WORTH_POWER,
+        most=longest,
+    )
+    return minutes if minutes >= longest else minutes - moment % 60 / 60
+
+
+def _worth(per_day: float) -> float:
+    return per_day / math.sqrt(per_day + _FAIR_PER_DAY)
 
 
 def _slowed_by_hints(interval: timedelta, reason: str, hints: Hints, result: FetchResult, policy: Policy) -> tuple[timedelta, str]:
@@ -90,7 +123,7 @@ def _slowed_by_hints(interval: timedelta, reason: str, hints: Hints, result: Fet
     ]
     seconds, name = max(((floor, name) for floor, name in floors if floor), default=(0, ""))
     # Feeds of one host mostly say the same: they are spread a little, so that they do not come back in the same moment.
-    spread = min(seconds * _HINT_SPREAD, _HINT_SPREAD_SECONDS) * _spread(result.feed_id, result.fetched_at)
+    spread = min(seconds * _HINT_SPREAD, _HINT_SPREAD_SECONDS) * _spread(result.feed_id, result.fetched_at) if seconds else 0.0
     floor = timedelta(seconds=min(seconds + spread, policy.hint_max_minutes * 60))
     if floor > interval:
         interval, reason = floor, f"every {_words(floor)}: the publisher asked for it ({name})"
@@ -135,7 +168,7 @@ def _after_error(feed: Feed, result: FetchResult, errors: int, policy: Policy) -
 
 def _spread(feed_id: str, now: datetime) -> float:
     """A number in [0, 1) that differs between feeds and fetches but not between workers."""
-    digest = hashlib.sha256(f"{feed_id}@{now.isoformat()}".encode()).digest()
+    digest = hashlib.sha256(f"{feed_id}@{now.timestamp()}".encode()).digest()
     return int.from_bytes(digest[:4], "big") / 2**32
 
 

@@ -140,6 +140,6 @@ class Articles:
 
 def _stats_value(stats: Stats, name: str) -> Any:
     value = getattr(stats, name)
-    if name == "hourly_distribution":
+    if name in ("hourly_distribution", "pace"):
         return encode_json(value)
     return encode_json(asdict(value)) if name == "feed_hints" else value

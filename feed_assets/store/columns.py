@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 JSON_COLUMNS = frozenset(
-    {"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra", "reading"}
+    {"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra", "reading", "pace"}
 )
 BLOB_COLUMNS = frozenset({"body"})
 BOOLEAN_COLUMNS = frozenset({"enabled", "polling", "enforce_feed_domain", "published_at_estimated"})
@@ -24,12 +24,12 @@ INTEGER_COLUMNS = frozenset(
     }
 )
 FLOAT_COLUMNS = frozenset({"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours"})
-TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch", "locked_until", "busy_until", "blocked_until"})
+TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch"})
 
 
 def kind(column: str) -> str:
     """`text`, `integer`, `float`, `boolean`, `time`, `json` or `blob`."""
-    if column in TIME_COLUMNS or column.endswith("_at"):
+    if column in TIME_COLUMNS or column.endswith(("_at", "_until")):
         return "time"
     for name, columns in (
         ("json", JSON_COLUMNS),

@@ -60,6 +60,10 @@ class Items:
     def all_known(self, feed_ids: Sequence[str]) -> dict[str, list[KnownItem]]:
         return _by_feed(self._db.rows("all_known", feed_ids=list(feed_ids)))
 
+    def publication_times(self) -> list[tuple[str, datetime]]:
+        """When items were published, as far as publishers say so believably: (feed_id, published_at)."""
+        return [(row["feed_id"], row["published_at"]) for row in self._db.rows("publication_times")]
+
     def counts(self, feed_ids: Sequence[str]) -> dict[str, int]:
         """How many items of each feed are stored; feeds without any are left out."""
         return {row["feed_id"]: row["items"] for row in self._db.rows("item_counts", feed_ids=list(feed_ids))} if feed_ids else {}

@@ -133,6 +133,7 @@ def to_stats(row: Row) -> Stats:
     hints: dict[str, Any] = values["feed_hints"] or {}
     values["feed_hints"] = Hints(**{name: _tuple(value) for name, value in hints.items()})
     values["hourly_distribution"] = tuple(values["hourly_distribution"] or (0.0,) * 24)
+    values["pace"] = tuple(values["pace"] or ())
     return Stats(**values)
 
 

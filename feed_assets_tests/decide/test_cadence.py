@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from feed_assets.decide.cadence import Policy, next_run
+from feed_assets.decide.velocity import learn
 from feed_assets.model import ErrorPolicy, Feed, FetchResult, Hints, NextRun, Outcome, Stats
 from feed_assets.settings import PREFIX, load_settings
 from feed_assets_tests.decide.pace import NOW, watched
@@ -62,14 +63,53 @@ def test_a_higher_target_polls_less_often() -> None:
 
 
 def test_a_very_busy_feed_is_polled_at_the_shortest_interval() -> None:
-    assert minutes(following(stats=watched(2000, days=2))) == 1
-    assert minutes(following(stats=watched(2000, days=2), PROFILE="polite")) == 15
+    busy = watched(20_000, days=0.2)
+    assert 1 <= minutes(following(stats=busy)) < 1.5
+    assert 15 <= minutes(following(stats=busy, PROFILE="polite")) < 15.5
 
 
 def test_a_quiet_feed_is_polled_at_the_longest_interval() -> None:
     recent = replace(QUIET, newest_item_at=NOW)
     assert 13 <= minutes(following(stats=recent)) <= 15
-    assert 20 * 60 <= minutes(following(stats=recent, PROFILE="polite")) <= 24 * 60
+    assert 20 * 60 <= minutes(following(stats=recent, PROFILE="polite", TARGET_ARTICLES_PER_FETCH=100)) <= 24 * 60
+
+
+def test_a_slower_feed_is_polled_for_fewer_articles() -> None:
+    def expected(per_hour: float) -> float:
+        even = replace(Stats("news"), articles_per_hour=per_hour, newest_item_at=NOW)
+        return per_hour * minutes(following(stats=even, MAX_INTERVAL_MINUTES=1440)) / 60
+
+    rates = (0.05, 0.5, 6, 60)
+    assert [expected(rate) for rate in rates] == sorted(expected(rate) for rate in rates)
+    assert expected(0.05) < 0.3 and expected(6) < 2
+
+
+def test_the_moment_is_chosen_by_the_minute_at_which_a_publisher_publishes() -> None:
+    hourly = [NOW - timedelta(hours=hour, minutes=-17) for hour in range(1, 24 * 20)]
+    stats = learn(Stats("news"), hourly, now=NOW, new=len(hourly))
+    at = following(stats=stats, MAX_INTERVAL_MINUTES=1440, TARGET_ARTICLES_PER_FETCH=5).at
+    assert at is not None and at.minute == 18, "just after it"
+
+
+def test_the_night_of_a_feed_that_publishes_by_day_is_slept_through() -> None:
+    days = [
+        NOW.replace(hour=hour, minute=minute) - timedelta(days=day) for day in range(1, 29) for hour in range(8, 18) for minute in (5, 35)
+    ]
+    evening, morning = NOW.replace(hour=19), NOW.replace(hour=8)
+    by_day = learn(Stats("news"), days, now=evening, new=len(days))
+    asleep, awake = (
+        next_run(FEED, replace(came(), fetched_at=now), by_day, 0, policy(MAX_INTERVAL_MINUTES=1440)).interval_seconds
+        for now in (evening, morning)
+    )
+    assert asleep is not None and awake is not None and asleep > 4 * awake
+
+
+def test_a_burst_is_noticed_at_once() -> None:
+    bursts = [NOW - timedelta(days=day, minutes=3 * n) for day in range(1, 28) for n in range(5)]
+    stats = learn(Stats("news"), bursts, now=NOW - timedelta(hours=1), new=len(bursts))
+    calm = following(stats=stats, MAX_INTERVAL_MINUTES=1440)
+    burst = following(stats=learn(stats, [NOW - timedelta(minutes=1)], now=NOW, new=1), MAX_INTERVAL_MINUTES=1440)
+    assert minutes(burst) < minutes(calm) / 2
 
 
 def test_a_feed_of_which_nothing_is_known_is_polled_at_the_longest_interval() -> None:
@@ -82,7 +122,7 @@ def test_dormant_feeds_slow_down_step_by_step_in_both_profiles() -> None:
             minutes(following(stats=replace(QUIET, newest_item_at=NOW - timedelta(days=days)), PROFILE=profile)) for days in (1, 8, 31, 91)
         ]
         assert silent == sorted(silent)
-        assert silent[1] > 2 * silent[0] and silent[3] > 2 * silent[1]
+        assert silent[1] > 1.4 * silent[0] and silent[2] > 1.4 * silent[1] and silent[3] > 1.4 * silent[2]
 
 
 def test_dormancy_is_named_as_the_reason() -> None:

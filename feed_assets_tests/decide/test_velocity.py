@@ -9,11 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feed_assets.decide.velocity import hour_multiplier, learn, missed
+from feed_assets.decide.pace import multiplier
+from feed_assets.decide.velocity import learn, missed
 from feed_assets.model import Stats
 from feed_assets_tests.decide.pace import NOW, watched
-
-FLAT = (0.0,) * 24
 
 
 @pytest.mark.parametrize("per_hour", [0.1, 1, 6, 60])
@@ -79,25 +78,57 @@ def test_a_clock_that_jumps_back_does_no_harm() -> None:
     assert 0 < learn(watched(6), [], now=NOW - timedelta(days=1), new=0).articles_per_hour < 10
 
 
+def hours(stats: Stats) -> list[float]:
+    """The multiplier of each hour of a day on which all weekdays are alike."""
+    return [multiplier(stats.pace, NOW.replace(hour=hour).timestamp()) for hour in range(24)]
+
+
 def test_the_hour_multiplier_is_one_when_nothing_is_known() -> None:
-    assert [hour_multiplier(FLAT, hour) for hour in range(24)] == [1.0] * 24
+    assert hours(Stats("news")) == pytest.approx([1.0] * 24)
 
 
 def test_the_hour_multiplier_stays_near_one_when_data_is_thin() -> None:
-    stats = learn(Stats("news"), [NOW], now=NOW, new=1)
-    assert all(0.75 < hour_multiplier(stats.hourly_distribution, hour) < 1.4 for hour in range(24))
+    stats = learn(Stats("news"), [NOW - timedelta(hours=20), NOW - timedelta(hours=1)], now=NOW, new=2)
+    assert all(0.4 < each < 2.5 for each in hours(stats))
 
 
 def test_the_hour_multiplier_of_an_even_feed_is_near_one() -> None:
-    profile = watched(6).hourly_distribution
-    assert all(hour_multiplier(profile, hour) == pytest.approx(1, abs=0.1) for hour in range(24))
+    assert hours(watched(6)) == pytest.approx([1.0] * 24, abs=0.25)
 
 
 def test_a_busy_hour_is_learned() -> None:
-    mornings = [NOW.replace(hour=9) - timedelta(days=day, minutes=-5 * n) for day in range(30) for n in range(10)]
-    stats = learn(Stats("news"), mornings, now=NOW, new=300)
-    assert hour_multiplier(stats.hourly_distribution, 9) > 2
-    assert hour_multiplier(stats.hourly_distribution, 3) < 0.6
+    mornings = [NOW.replace(hour=9) - timedelta(days=day, minutes=-5 * n) for day in range(1, 29) for n in range(10)]
+    stats = learn(Stats("news"), mornings, now=NOW, new=280)
+    assert hours(stats)[9] > 4
+    assert hours(stats)[3] < 0.3
+    assert stats.hourly_distribution[9] > 100 and stats.hourly_distribution[3] == 0
+
+
+def test_a_poll_that_brings_nothing_changes_nothing_that_was_learned() -> None:
+    stats = watched(6)
+    later = learn(stats, [], now=NOW + timedelta(minutes=20), new=0)
+    assert (later.pace, later.articles_per_hour, later.learned_until) == (stats.pace, stats.articles_per_hour, stats.learned_until)
+    assert later.last_successful_fetch == NOW + timedelta(minutes=20)
+
+
+def test_how_often_a_feed_is_polled_does_not_change_what_is_learned() -> None:
+    items = [NOW + timedelta(hours=hour, minutes=hour % 7) for hour in range(1, 72, 5)]
+    often = seldom = watched(1)
+    for step in range(1, 72 * 6 + 1):
+        now = NOW + timedelta(minutes=10 * step)
+        new = [item for item in items if now - timedelta(minutes=10) < item <= now]
+        often = learn(often, new, now=now, new=len(new))
+        if step % 36 == 0:
+            new = [item for item in items if now - timedelta(hours=6) < item <= now]
+            seldom = learn(seldom, new, now=now, new=len(new))
+    assert often.articles_per_hour == pytest.approx(seldom.articles_per_hour, rel=0.02)
+    assert often.hourly_distribution == pytest.approx(seldom.hourly_distribution, abs=0.1)
+
+
+def test_items_that_are_added_with_old_dates_do_not_make_a_feed_look_busy() -> None:
+    stats = watched(0.1)
+    archive = [NOW - timedelta(days=20, minutes=n) for n in range(200)]
+    assert learn(stats, archive, now=NOW + timedelta(hours=1), new=200).articles_per_hour == pytest.approx(0.1, rel=0.3)
 
 
 @settings(max_examples=100, deadline=None, database=None, derandomize=True)
@@ -109,6 +140,7 @@ def test_whatever_dates_come_the_statistics_are_numbers(published: list[datetime
     stats = learn(Stats("news"), published, now=NOW, new=len(published))
     stats = learn(stats, published, now=NOW + timedelta(hours=hours), new=len(published))
     assert math.isfinite(stats.articles_per_hour) and stats.articles_per_hour > 0
-    assert 0.25 <= stats.current_hour_multiplier <= 4
+    assert math.isfinite(stats.current_hour_multiplier) and stats.current_hour_multiplier > 0
+    assert all(math.isfinite(number) and number >= 0 for number in stats.pace)
     assert len(stats.hourly_distribution) == 24 and all(math.isfinite(count) and count >= 0 for count in stats.hourly_distribution)
     assert stats.newest_item_at is None or stats.newest_item_at <= NOW + timedelta(hours=max(hours, 0))
