@@ -18,6 +18,7 @@ from feed_assets.commit import commit_group, not_refreshed
 from feed_assets.decide.attempt import Attempt
 from feed_assets.errors import FeedNotReady, NotAFeed, UnknownFeed
 from feed_assets.fetch import Crew, Fetcher, Postponed, with_hints
+from feed_assets.holding import HOST_LEASE, Hold, holding
 from feed_assets.model import Claim, FeedReport, FetchRequest, FetchResult, Outcome
 from feed_assets.parse import parse_document
 from feed_assets.settings import Settings
@@ -28,7 +29,6 @@ Clock = Callable[[], datetime]
 
 _GROUP_SIZE = 200  # feeds per transaction: large enough for bulk writes, small enough that others get their turn
 _GROUP_SECONDS = 2.0  # and no result waits longer than this to be stored
-_HOST_LEASE = timedelta(minutes=2)  # renewed while the batch lives; other batches have the host soon after it died
 _HOST_RETRY_SECONDS = 1.0
 _FIRST_RESPONSE_LIFE = timedelta(minutes=15)  # for so long the response that a feed was added with counts as its first fetch
 _TRUST_304 = timedelta(days=7)
@@ -82,15 +82,16 @@ def refresh_feeds(
 def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_now, run_id: str | None = None) -> Iterator[FeedReport]:
     """Refresh the feeds that are claimed under `token`; each report comes after its feed is committed.
 
-    Whatever ends this early, what is still held goes back to the schedule.
+    Whatever ends this early, what is still held goes back to the schedule. A batch that was taken over stops.
     """
     now, lease = clock(), timedelta(seconds=settings.lease_seconds)
     with store.begin() as tx:
         claims = {claim.feed.feed_id: claim for claim in tx.schedules.start(token, now=now, lease=lease)}
+        tx.batches.open(token, run_id=run_id, now=now)
         first = tx.items.take_first(list(claims))
         hosts = Counter(host_of(claim.feed.url) for claim in claims.values())
-        states = tx.hosts.reserve(token, _expected(hosts, settings, now), now=now, lease=_HOST_LEASE)
-    with Fetcher(settings, clock) as fetcher:
+        states = tx.hosts.reserve(token, _expected(hosts, settings, now), now=now, lease=HOST_LEASE)
+    with holding(store, settings, token, clock) as hold, Fetcher(settings, clock) as fetcher:
         crew = Crew(fetcher, settings, clock, lambda result: _read(claims[result.feed_id], result, settings))
         try:
             for feed_id, claim in claims.items():
@@ -101,34 +102,35 @@ def refresh(store: Store, settings: Settings, token: str, *, clock: Clock = utc_
                     crew.add(_request(claim, now))
             for state in states:
                 crew.open_host(state, ours=state.busy_token == token)
-            yield from _work_off(store, settings, token, crew, claims, clock, run_id)
+            done: set[str] = set()
+            for report in _work_off(store, settings, token, crew, claims, hold, clock, run_id):
+                done.add(report.feed_id)
+                yield report
+            yield from (not_refreshed(c.feed, "its lease was lost to another run") for f, c in claims.items() if f not in done)
         finally:
             crew.stop()
-            with store.begin() as tx:
-                tx.schedules.release(token)
-                tx.hosts.release(token, now=clock())
 
 
 def _work_off(
-    store: Store, settings: Settings, token: str, crew: Crew[Attempt], claims: Mapping[str, Claim], clock: Clock, run_id: str | None
+    store: Store,
+    settings: Settings,
+    token: str,
+    crew: Crew[Attempt],
+    claims: Mapping[str, Claim],
+    hold: Hold,
+    clock: Clock,
+    run_id: str | None,
 ) -> Iterator[FeedReport]:
     """Store what the crew brings, group by group, and get it the hosts that it still needs."""
-    lease = timedelta(seconds=settings.lease_seconds)
-    renewed = asked = time.monotonic()
-    tried = set(crew.hosts_wanted())
-    while crew.pending:
+    asked, tried = time.monotonic(), set(crew.hosts_wanted())
+    while crew.pending and not hold.lost:
         wanted = crew.hosts_wanted()
         if wanted and (wanted.keys() - tried or time.monotonic() - asked > _HOST_RETRY_SECONDS):
             with store.begin() as tx:
-                states = tx.hosts.reserve(token, _expected(wanted, settings, clock()), now=clock(), lease=_HOST_LEASE)
+                states = tx.hosts.reserve(token, _expected(wanted, settings, clock()), now=clock(), lease=HOST_LEASE)
             for state in states:
                 crew.open_host(state, ours=state.busy_token == token)
             asked, tried = time.monotonic(), tried | wanted.keys()
-        if time.monotonic() - renewed > min(settings.lease_seconds, _HOST_LEASE.total_seconds()) / 3:
-            with store.begin() as tx:
-                tx.schedules.renew(token, now=clock(), lease=lease)
-                tx.hosts.renew(token, now=clock(), lease=_HOST_LEASE)
-            renewed = time.monotonic()
         done = crew.collect(most=_GROUP_SIZE, seconds=_GROUP_SECONDS)
         attempts = [each for each in done if isinstance(each, Attempt)]
         postponed = [(claims[each.feed_id].feed, each.until, each.reason) for each in done if isinstance(each, Postponed)]

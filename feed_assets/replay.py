@@ -15,6 +15,7 @@ from feed_assets.decide import health
 from feed_assets.decide.attempt import Attempt
 from feed_assets.decide.domain import allowed_entries
 from feed_assets.decide.identity import compare, draft, keys_of
+from feed_assets.holding import holding
 from feed_assets.model import CheckResult, Claim, Feed, FeedReport, FetchResult, Item, KnownItem, Outcome, ParsedFeed
 from feed_assets.refresh import Clock, body_sha256, claim, parse, utc_now
 from feed_assets.settings import Settings
@@ -54,23 +55,23 @@ class _Replayed:
 
 
 def replay_feeds(
-    store: Store, settings: Settings, feed_ids: Sequence[str], *, clock: Clock = utc_now, patience: float = 60.0
+    store: Store, settings: Settings, feed_ids: Sequence[str], *, clock: Clock = utc_now, run_id: str | None = None, patience: float = 60.0
 ) -> Iterator[FeedReport]:
     """Replay these feeds, disabled ones too; a report for each, after it is stored."""
     token = claim(store, settings, feed_ids, clock, patience)
     lease = timedelta(seconds=settings.lease_seconds)
     with store.begin() as tx:
         feeds = {c.feed.feed_id: _Replayed(c) for c in tx.schedules.start(token, now=clock(), lease=lease, only_enabled=False)}
+        tx.batches.open(token, run_id=run_id, now=clock())
         responses = tx.items.responses(list(feeds))
         for feed_id, known in tx.items.all_known(list(feeds)).items():
             feeds[feed_id].known = {item.item_hash: item for item in known}
-    try:
+    with holding(store, settings, token, clock):
         for group in _groups(responses):
             with store.read() as tx:
                 bodies = tx.items.bodies(group)
             read = [_read(settings, feeds[result.feed_id], fetch_id, result) for fetch_id, result in bodies]
             with store.begin() as tx:
-                tx.schedules.renew(token, now=clock(), lease=lease)
                 held = tx.schedules.fence(token, list(feeds))
                 stories = Stories(tx, settings, replay=True)
                 for feed, fetch_id, fetched_at, items in read:
@@ -83,9 +84,6 @@ def replay_feeds(
                 ready = [each for each in batch if each.channel is not None and each.claim.feed.feed_id in held]
                 checks = publish_feeds(tx, settings, [(each.claim.feed, each.channel) for each in ready], clock())
             yield from (_report(each, each.claim.feed.feed_id in held, checks, clock()) for each in batch)
-    finally:
-        with store.begin() as tx:
-            tx.schedules.release(token)
 
 
 def _groups(things: Sequence[Thing]) -> Iterator[Sequence[Thing]]:

@@ -107,10 +107,48 @@ UPDATE feed_schedules SET fetch_status = 'fetching', fetch_started_at = :now, lo
 WHERE lease_token = :token AND feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at IS NULL AND (enabled OR NOT :only_enabled));
 
 -- name: renew_lease
-UPDATE feed_schedules SET locked_until = :until WHERE lease_token = :token;
+UPDATE feed_schedules SET locked_until = :until WHERE lease_token = :token RETURNING feed_id;
 
 -- name: release_lease
-UPDATE feed_schedules SET fetch_status = 'idle', locked_until = NULL, lease_token = NULL WHERE lease_token = :token;
+UPDATE feed_schedules SET fetch_status = 'idle', locked_until = NULL, lease_token = NULL WHERE lease_token = :token RETURNING feed_id;
+
+-- name: expire_leases
+UPDATE feed_schedules SET fetch_status = 'idle', locked_until = NULL, lease_token = NULL WHERE locked_until <= :now RETURNING feed_id;
+
+-- name: open_batch
+INSERT INTO batches (token, run_id, started_at, alive_at) VALUES (:token, :run_id, :now, :now)
+ON CONFLICT (token) DO UPDATE SET run_id = excluded.run_id, started_at = excluded.started_at, alive_at = excluded.alive_at;
+
+-- name: keep_batch_alive
+UPDATE batches SET alive_at = :now WHERE token = :token;
+
+-- name: close_batch
+DELETE FROM batches WHERE token = :token;
+
+-- name: batches_in_flight
+-- What was claimed, and what is worked on: a batch that waits for its run has no row in `batches`, one that has stored all its feeds has no lease.
+SELECT coalesce(held.token, b.token) AS token, coalesce(held.feeds, 0) AS feeds, held.queued_at, held.locked_until, b.run_id, b.started_at, b.alive_at
+FROM (
+    SELECT lease_token AS token, count(*) AS feeds, min(queued_at) AS queued_at, min(locked_until) AS locked_until
+    FROM feed_schedules WHERE lease_token IS NOT NULL GROUP BY lease_token
+) held
+FULL JOIN batches b ON b.token = held.token
+ORDER BY 1;
+
+-- name: mend_clock
+-- Feeds that were fetched in the future: the clock was set back, and they must not wait until it has caught up.
+UPDATE feed_schedules SET
+    next_run_at = CAST(:now AS TIMESTAMPTZ) + coalesce(interval_seconds, 0) * INTERVAL '1 second',
+    next_run_reason = 'the clock was set back, and the interval counts from then'
+WHERE last_fetched_at > :latest AND next_run_at > CAST(:latest AS TIMESTAMPTZ) + coalesce(interval_seconds, 0) * INTERVAL '1 second'
+RETURNING feed_id;
+
+-- name: stale_feeds
+-- Feeds that should have been asked and were not, for twice their interval.
+SELECT s.feed_id FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at <= :now
+  AND coalesce(s.last_fetched_at, f.created_at) + 2 * coalesce(s.interval_seconds, :usual) * INTERVAL '1 second' < CAST(:now AS TIMESTAMPTZ)
+ORDER BY s.feed_id;
 
 -- name: held_feeds
 SELECT f.* FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id

@@ -81,7 +81,7 @@ def _heal(store: Store) -> None:
     from feed_assets.defs.recovery import end_abandoned_runs
 
     with dg.DagsterInstance.get() as instance:
-        ended = end_abandoned_runs(instance, store)
+        ended = end_abandoned_runs(instance, store, utc_now())
     if ended:
         out.print(f"ended {ended} runs that were killed; their feeds are due again")
 

@@ -64,11 +64,12 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
 
 
 def _reports(pipeline: Pipeline, batch_id: str, feed_ids: Sequence[str], fetching: bool, run_id: str) -> Iterator[FeedReport]:
+    store, settings, clock = pipeline.store, pipeline.settings, pipeline.clock
     if not fetching:
-        return replay_feeds(pipeline.store, pipeline.settings, feed_ids)
+        return replay_feeds(store, settings, feed_ids, clock=clock, run_id=run_id)
     if batch_id:
-        return refresh(pipeline.store, pipeline.settings, batch_id, run_id=run_id)
-    return refresh_feeds(pipeline.store, pipeline.settings, feed_ids, run_id=run_id)
+        return refresh(store, settings, batch_id, clock=clock, run_id=run_id)
+    return refresh_feeds(store, settings, feed_ids, clock=clock, run_id=run_id)
 
 
 def _summary(reports: Sequence[FeedReport]) -> str:

@@ -7,6 +7,7 @@ import dagster as dg
 from feed_assets.defs.assets import refresh_assets
 from feed_assets.defs.housekeeping import housekeeping, housekeeping_schedule
 from feed_assets.defs.jobs import refresh_feeds
+from feed_assets.defs.recovery import recovery_sensor
 from feed_assets.defs.resources import Pipeline
 from feed_assets.defs.sensors import due_feeds_sensor
 
@@ -15,7 +16,7 @@ def build_definitions(pipeline: Pipeline | None = None) -> dg.Definitions:
     return dg.Definitions(
         assets=[refresh_assets],
         jobs=[refresh_feeds, housekeeping],
-        sensors=[due_feeds_sensor],
+        sensors=[due_feeds_sensor, recovery_sensor],
         schedules=[housekeeping_schedule],
         resources={"pipeline": pipeline or Pipeline()},
     )

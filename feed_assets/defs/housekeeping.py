@@ -6,7 +6,6 @@ import dagster as dg
 
 from feed_assets.decide.dedup import item_key
 from feed_assets.defs.resources import Pipeline
-from feed_assets.refresh import utc_now
 
 _FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
 _RUNS_AT_ONCE = 1000
@@ -15,7 +14,7 @@ _RUNS_AT_ONCE = 1000
 @dg.op(description="Delete rows past their retention and give space back.")
 def prune_tables(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
     with pipeline.store.begin() as tx:
-        gone = tx.housekeeping.prune(pipeline.settings, now=utc_now(), item_key=item_key)
+        gone = tx.housekeeping.prune(pipeline.settings, now=pipeline.clock(), item_key=item_key)
     pipeline.store.vacuum()
     context.log.info("pruned: " + ", ".join(f"{count} {table}" for table, count in gone.items()))
     context.add_output_metadata(dict(gone))
@@ -25,7 +24,7 @@ def prune_tables(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipe
     description="Delete finished runs past their retention that materialized nothing; runs with materializations are the feeds' history."
 )
 def prune_runs(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
-    before = utc_now() - timedelta(days=pipeline.settings.dagster_retention_days)
+    before = pipeline.clock() - timedelta(days=pipeline.settings.dagster_retention_days)
     deleted = sum(_delete_if_empty(context.instance, run_id) for run_id in _finished_runs(context.instance, before))
     context.log.info(f"pruned {deleted} Dagster runs that finished before {before:%Y-%m-%d}")
     context.add_output_metadata({"runs": deleted})

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from feed_assets.model import FeedReport
+from feed_assets.refresh import Clock, utc_now
 from feed_assets.settings import Settings, settings
 from feed_assets.store import Store, open_store
 
@@ -13,9 +14,15 @@ from feed_assets.store import Store, open_store
 class Pipeline:
     """Plain on purpose: Dagster shows the configuration of its own kind of resources, and a database URL has a password."""
 
-    def __init__(self, configured: Settings | None = None, on_report: Callable[[FeedReport], None] | None = None) -> None:
+    def __init__(
+        self,
+        configured: Settings | None = None,
+        on_report: Callable[[FeedReport], None] | None = None,
+        clock: Clock = utc_now,
+    ) -> None:
         self._configured = configured
         self._on_report = on_report
+        self.clock = clock
 
     @cached_property
     def settings(self) -> Settings:

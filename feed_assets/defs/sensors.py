@@ -5,7 +5,7 @@ import dagster as dg
 from feed_assets.defs.jobs import BATCH_TAG, FEEDS_TAG, batch_config, refresh_feeds
 from feed_assets.defs.partitions import PARTITIONS_NAME, partition_changes
 from feed_assets.defs.resources import Pipeline
-from feed_assets.refresh import Batch, claim_due, utc_now
+from feed_assets.refresh import Batch, claim_due
 from feed_assets.settings import settings
 from feed_assets.store import Queue
 
@@ -21,7 +21,7 @@ def due_feeds_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceP
     with pipeline.store.read() as tx:
         live = tx.feeds.live_ids()
     partitions = partition_changes(live, context.instance.get_dynamic_partitions(PARTITIONS_NAME))
-    batches, queue = claim_due(pipeline.store, pipeline.settings, now=utc_now())
+    batches, queue = claim_due(pipeline.store, pipeline.settings, now=pipeline.clock())
     return dg.SensorResult(
         run_requests=[_run_request(batch, by_partition=pipeline.settings.batch_size == 1) for batch in batches],
         dynamic_partitions_requests=partitions,

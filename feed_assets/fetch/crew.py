@@ -84,7 +84,9 @@ class Crew(Generic[Read]):
             self._postpone(state.host, state.blocked_until, state.blocked_reason or "its host is left alone for now")
         elif ours:
             rested = (now - state.last_request_at).total_seconds() if state.last_request_at else self._delay
-            self._turns.open(state.host, wait=max(self._delay - rested, 0))
+            self._turns.open(
+                state.host, wait=min(max(self._delay - rested, 0), self._delay)
+            )  # not for ever, should the clock have been set back
         elif state.free_at:
             self._turns.expect(state.host, wait=max((state.free_at - now).total_seconds(), 0))
 

@@ -1,6 +1,6 @@
 """The store: one interface, two engines.
 
-`with store.begin() as tx:` is one transaction; `tx.feeds`, `tx.schedules`, `tx.items`, `tx.articles`, `tx.hosts` are its tables.
+`with store.begin() as tx:` is one transaction; `tx.feeds`, `tx.schedules`, `tx.items` and so on are its tables.
 Everything inside the block is committed together or not at all.
 """
 
@@ -14,6 +14,7 @@ from urllib.parse import unquote, urlsplit
 
 from feed_assets.errors import SettingsError
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, RecentHeadline
+from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
 from feed_assets.store.hosts import Hosts
@@ -23,13 +24,14 @@ from feed_assets.store.migrations import migrate
 from feed_assets.store.schedules import Queue, Schedules
 from feed_assets.urls import mask_password
 
-__all__ = ["CachedFeed", "Edition", "Memory", "Queue", "RecentHeadline", "Store", "Transaction", "connect", "open_store"]
+__all__ = ["CachedFeed", "Edition", "InFlight", "Memory", "Queue", "RecentHeadline", "Store", "Transaction", "connect", "open_store"]
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
     feeds: Feeds
     schedules: Schedules
+    batches: Batches
     items: Items
     articles: Articles
     hosts: Hosts
@@ -40,6 +42,7 @@ class Transaction:
         return cls(
             Feeds(connection),
             Schedules(connection),
+            Batches(connection),
             Items(connection),
             Articles(connection),
             Hosts(connection),

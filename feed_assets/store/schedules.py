@@ -37,6 +37,7 @@ _SAVED = (
     "reading",
 )
 _JSON = ("check_states", "reading")
+_CLOCKS_DIFFER = timedelta(minutes=2)  # between machines, without anything being wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +82,25 @@ class Schedules:
         feeds = [to_feed(row) for row in self._db.rows("held_feeds", token=token)]
         return [Claim(feed, schedules[feed.feed_id], stats.get(feed.feed_id, Stats(feed.feed_id))) for feed in feeds]
 
-    def renew(self, token: str, *, now: datetime, lease: timedelta) -> None:
-        self._db.run("renew_lease", token=token, until=now + lease)
+    def renew(self, token: str, *, now: datetime, lease: timedelta) -> int:
+        """How many feeds are still held under `token`, for longer now."""
+        return len(self._db.rows("renew_lease", token=token, until=now + lease))
 
-    def release(self, token: str) -> None:
-        """Give back what is still held under `token`, as it was before: its due time has not moved."""
-        self._db.run("release_lease", token=token)
+    def release(self, token: str) -> int:
+        """Give back what is still held under `token`, as it was before: its due time has not moved. How many those were."""
+        return len(self._db.rows("release_lease", token=token))
+
+    def expire(self, now: datetime) -> list[str]:
+        """Give back what nobody has renewed in time."""
+        return [row["feed_id"] for row in self._db.rows("expire_leases", now=now)]
+
+    def mend_clock(self, now: datetime) -> list[str]:
+        """After the clock was set back: feeds that would else wait until it has caught up."""
+        return [row["feed_id"] for row in self._db.rows("mend_clock", now=now, latest=now + _CLOCKS_DIFFER)]
+
+    def stale(self, now: datetime, *, usual: timedelta) -> list[str]:
+        """Feeds that were not asked for twice their interval (`usual` for those that have none yet), though they are due."""
+        return [row["feed_id"] for row in self._db.rows("stale_feeds", now=now, usual=round(usual.total_seconds()))]
 
     def fence(self, token: str, feed_ids: Sequence[str]) -> set[str]:
         """The feeds of these that are still ours to write."""

@@ -23,6 +23,7 @@ def write_everywhere(tx: Transaction) -> None:
     tx.articles.save_headlines([RecentHeadline("k", "a", "One", "News", None, NOW)], lifetime=DAY)
     tx.articles.save_events([("e1", "articles.new", {}, NOW)])
     tx.items.save_first(make_result())
+    tx.batches.open("token", run_id="run", now=NOW)
     tx.hosts.reserve("token", {"news.example": NOW}, now=NOW, lease=DAY)
 
 

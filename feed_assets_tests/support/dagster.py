@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import dagster as dg
@@ -11,22 +12,22 @@ from feed_assets.defs import build_definitions
 from feed_assets.defs.jobs import batch_config, refresh_feeds
 from feed_assets.defs.launch import register_partitions
 from feed_assets.defs.resources import Pipeline
+from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
 
 
 class Dagster:
     """What a person does in the UI and the daemon does by itself, as calls."""
 
-    def __init__(self, instance: dg.DagsterInstance, settings: Settings) -> None:
+    def __init__(self, instance: dg.DagsterInstance, settings: Settings, clock: Callable[[], datetime] = utc_now) -> None:
         self.instance = instance
-        self.pipeline = Pipeline(settings)
+        self.pipeline = Pipeline(settings, clock=clock)
         self.definitions = build_definitions(self.pipeline)
 
     def register(self) -> None:
         register_partitions(self.pipeline, self.instance)
 
-    def tick(self) -> dg.SensorResult:
-        """One evaluation of the sensor, with its partition requests carried out."""
+    def evaluate(self, sensor: str) -> object:
         repository = self.definitions.get_repository_def()
         context = dg.build_sensor_context(
             instance=self.instance,
@@ -34,7 +35,11 @@ class Dagster:
             repository_def=repository,
             resources={"pipeline": self.pipeline},
         )
-        result = repository.get_sensor_def("due_feeds_sensor")(context)
+        return repository.get_sensor_def(sensor)(context)
+
+    def tick(self) -> dg.SensorResult:
+        """One evaluation of the sensor, with its partition requests carried out."""
+        result = self.evaluate("due_feeds_sensor")
         assert isinstance(result, dg.SensorResult)
         for request in result.dynamic_partitions_requests or ():
             if isinstance(request, dg.AddDynamicPartitionsRequest):
