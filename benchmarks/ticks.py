@@ -89,8 +89,8 @@ def measure(name: str, number: int, repeat: int) -> dict[str, float]:
 
 def finish_all(store: Store) -> None:
     with store.begin() as tx:
-        for token in tx.schedules.tokens():
-            tx.schedules.release(token)
+        for batch in tx.batches.in_flight():
+            tx.schedules.release(batch.token)
 
 
 def main() -> None:

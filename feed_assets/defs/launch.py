@@ -46,12 +46,13 @@ def register_partitions(pipeline: Pipeline, instance: dg.DagsterInstance) -> Non
     """Bring Dagster's partitions in step with the feeds now, without waiting for the sensor."""
     with pipeline.store.read() as tx:
         live = tx.feeds.live_ids()
-    for request in partition_changes(live, instance.get_dynamic_partitions(PARTITIONS_NAME)):
-        if isinstance(request, dg.AddDynamicPartitionsRequest):
-            instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
-        else:
-            for feed_id in request.partition_keys:
-                instance.delete_dynamic_partition(PARTITIONS_NAME, feed_id)
+    while requests := partition_changes(live, instance.get_dynamic_partitions(PARTITIONS_NAME)):
+        for request in requests:
+            if isinstance(request, dg.AddDynamicPartitionsRequest):
+                instance.add_dynamic_partitions(PARTITIONS_NAME, list(request.partition_keys))
+            else:
+                for feed_id in request.partition_keys:
+                    instance.delete_dynamic_partition(PARTITIONS_NAME, feed_id)
 
 
 def _reason(result: dg.ExecuteInProcessResult) -> str:

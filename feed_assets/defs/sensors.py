@@ -20,8 +20,9 @@ from feed_assets.store import Queue
 def due_feeds_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[Pipeline]) -> dg.SensorResult:
     with pipeline.store.read() as tx:
         live = tx.feeds.live_ids()
-    partitions = partition_changes(live, context.instance.get_dynamic_partitions(PARTITIONS_NAME))
     batches, queue = claim_due(pipeline.store, pipeline.settings, now=pipeline.clock())
+    claimed = {feed_id for batch in batches for feed_id in batch.feed_ids}
+    partitions = partition_changes(live, context.instance.get_dynamic_partitions(PARTITIONS_NAME), first=claimed)
     return dg.SensorResult(
         run_requests=[_run_request(batch, by_partition=pipeline.settings.batch_size == 1) for batch in batches],
         dynamic_partitions_requests=partitions,

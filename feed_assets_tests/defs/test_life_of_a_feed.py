@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from itertools import chain
 
 import dagster as dg
 import pytest
@@ -92,7 +93,7 @@ def test_after_two_hours_of_downtime_each_feed_is_asked_once_and_batch_by_batch(
     life.restart()
     caught_up = [life.tick() for _ in range(4)]
     assert [len(each) for each in caught_up] == [2, 2, 2, 0]
-    assert sorted(sum(caught_up, [])) == names
+    assert sorted(chain(*caught_up)) == names
     assert life.live(every=60, minutes=29) == []  # the interval counts from when they were asked, not from when they should have been
 
 

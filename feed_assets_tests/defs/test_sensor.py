@@ -8,6 +8,7 @@ import dagster as dg
 import pytest
 
 from feed_assets import catalog
+from feed_assets.defs.partitions import partition_changes
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import Store
@@ -108,3 +109,12 @@ def test_higher_priority_goes_first(instance: dg.DagsterInstance, settings: Sett
     single = Dagster(instance, with_batches_of(settings, 1))
 
     assert [request.partition_key for request in single.tick().run_requests or []] == ["c", "a"]
+
+
+def test_very_many_partitions_are_registered_over_several_ticks_the_claimed_ones_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feed_assets.defs.partitions.MOST_AT_ONCE", 2)
+    (added,) = partition_changes(["a", "b", "c", "d"], ["a"], first={"d"})
+    assert isinstance(added, dg.AddDynamicPartitionsRequest)
+    assert list(added.partition_keys) == ["d", "b"]
+    (deleted,) = partition_changes([], ["a", "b", "c"])
+    assert list(deleted.partition_keys) == ["a", "b"]
