@@ -17,10 +17,11 @@ from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
 from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
 from feed_assets.decide.domain import allowed_entries
-from feed_assets.decide.identity import Draft, compare, draft, keys_of
+from feed_assets.decide.identity import BY_ID, Draft, compare, draft, keys_of
+from feed_assets.errors import Unstorable
 from feed_assets.headlines import Headlines
 from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, KnownItem, Outcome, ParsedFeed
-from feed_assets.parse import plain_text, sanitize_html
+from feed_assets.parse import headline, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
 from feed_assets.store import CachedFeed, Memory, Store, Transaction
@@ -39,7 +40,39 @@ def commit_group(
     hosts: Sequence[HostState] = (),
     run_id: str | None,
 ) -> Iterator[FeedReport]:
-    """Store what a group brought. Feeds whose lease was lost, or that were deleted or moved meanwhile, write nothing."""
+    """Store what a group brought. Feeds whose lease was lost, or that were deleted or moved meanwhile, write nothing.
+
+    A feed that cannot be stored, by a bug of ours, is told so; the others of its group are stored without it.
+    """
+    try:
+        yield from _committed(store, settings, token, group, postponed, hosts, run_id)
+    except (Unstorable, ArithmeticError, LookupError, TypeError, ValueError, RecursionError) as error:
+        if not group:
+            raise
+        yield from _committed(store, settings, token, [], postponed, hosts, run_id)
+        for attempt in group:
+            yield from _alone(store, settings, token, attempt, run_id, error)
+
+
+def _alone(store: Store, settings: Settings, token: str, attempt: Attempt, run_id: str | None, first: Exception) -> list[FeedReport]:
+    try:
+        return _committed(store, settings, token, [attempt], (), (), run_id)
+    except type(first) as error:
+        reason = f"feed_assets stumbled over this feed ({type(error).__name__}: {str(error)[:300]}); please report it"
+        failed = replace(attempt.result, outcome=Outcome.TEMPORARY_ERROR, reason=reason, body=None)
+        return _committed(store, settings, token, [Attempt(attempt.claim, failed)], (), (), run_id)
+
+
+def _committed(
+    store: Store,
+    settings: Settings,
+    token: str,
+    group: Sequence[Attempt],
+    postponed: Sequence[tuple[Feed, datetime, str]],
+    hosts: Sequence[HostState],
+    run_id: str | None,
+) -> list[FeedReport]:
+    """One transaction, and the reports of what is in it."""
     with store.begin() as tx:
         tx.hosts.learn(token, hosts)
         tx.schedules.postpone(token, ((feed.feed_id, until, reason) for feed, until, reason in postponed))
@@ -53,11 +86,13 @@ def commit_group(
         _write_state(tx, token, decisions, run_id)
         moved = dict(filter(None, (_move(tx, token, decision) for decision in decisions)))
     decided = {decision.feed.feed_id: decision for decision in decisions}
+    reports = []
     for attempt in group:
         decision = decided.get(attempt.feed_id)
-        yield _report(decision, moved.get(attempt.feed_id)) if decision else _not_stored(attempt, feeds.get(attempt.feed_id))
+        reports.append(_report(decision, moved.get(attempt.feed_id)) if decision else _not_stored(attempt, feeds.get(attempt.feed_id)))
     for feed, until, reason in postponed:
-        yield not_refreshed(feed, f"{reason}; its next try is at {until:%Y-%m-%d %H:%M:%S} UTC")
+        reports.append(not_refreshed(feed, f"{reason}; its next try is at {until:%Y-%m-%d %H:%M:%S} UTC"))
+    return reports
 
 
 def _still_wanted(attempt: Attempt, feed: Feed) -> bool:
@@ -70,7 +105,8 @@ def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], fe
     stored = tx.items.counts([a.feed_id for a in reading])
     editions = tx.articles.editions([a.feed_id for a in reading]) if reading else {}
     drafts = {a.feed_id: [draft(e) for e in allowed_entries(feeds[a.feed_id], a.parsed.entries)] for a in reading if a.parsed}
-    known = recognised(tx, {feed_id: each for feed_id, each in drafts.items() if feed_id in stored})
+    modes = {a.feed_id: a.claim.schedule.identity_mode for a in reading}
+    known = recognised(tx, {feed_id: each for feed_id, each in drafts.items() if feed_id in stored}, modes)
     compared = {a.feed_id: compare(drafts[a.feed_id], known.get(a.feed_id, ()), a.claim.schedule.identity_mode) for a in reading}
     # Items that were stored and pruned long ago are not new, though no row of them is left.
     pruned = tx.articles.remembered(item_key(feed_id, item.item_hash) for feed_id, changes in compared.items() for item in changes.new)
@@ -88,11 +124,11 @@ def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], fe
     ]
 
 
-def recognised(tx: Transaction, drafts: Mapping[str, Sequence[Draft]]) -> dict[str, list[KnownItem]]:
-    """The stored items that these entries may be: by id, and for ids that nobody knows by link, title and text."""
+def recognised(tx: Transaction, drafts: Mapping[str, Sequence[Draft]], modes: Mapping[str, str]) -> dict[str, list[KnownItem]]:
+    """The stored items that these entries may be: by id; for ids that nobody knows, or that say nothing, by link, title and text."""
     known = tx.items.known_by_id((feed_id, each.id_key) for feed_id, entries in drafts.items() for each in entries)
     unknown = {
-        feed_id: [each for each in entries if each.id_key not in ids]
+        feed_id: [each for each in entries if each.id_key not in ids or modes.get(feed_id, BY_ID) != BY_ID]
         for feed_id, entries in drafts.items()
         if (ids := {item.id_key for item in known.get(feed_id, ())}) is not None
     }
@@ -167,9 +203,7 @@ class Stories:
 
 def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
     entry = story.item.entry
-    return to_article(
-        story, feed, headline=plain_text(entry.title), content=sanitize_html(entry.content, entry.base), fetched_at=fetched_at
-    )
+    return to_article(story, feed, headline=headline(entry), content=sanitize_html(entry.content, entry.base), fetched_at=fetched_at)
 
 
 def _publish(tx: Transaction, settings: Settings, news: Sequence[Decision]) -> dict[str, list[CheckResult]]:
@@ -322,4 +356,4 @@ def not_refreshed(feed: Feed, reason: str) -> FeedReport:
 
 def titles(items: Iterable[Item]) -> tuple[tuple[datetime | None, str, str | None], ...]:
     first = list(items)[:_TITLES]
-    return tuple((item.entry.published_at, plain_text(item.entry.title) or "Untitled", item.entry.url) for item in first)
+    return tuple((item.entry.published_at, headline(item.entry) or "Untitled", item.entry.url) for item in first)

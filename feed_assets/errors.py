@@ -52,6 +52,10 @@ class StoreError(FeedAssetsError):
     http_status = 503
 
 
+class Unstorable(StoreError):
+    """The database is well and refuses what was to be stored: one feed's trouble, not everybody's."""
+
+
 class NotAFeed(FeedAssetsError):
     """The document that came is not a feed; the text says what it seems to be."""
 

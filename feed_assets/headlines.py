@@ -9,13 +9,14 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
-from feed_assets.decide.headlines import Headline, block_keys, same_story, tokens
+from feed_assets import parse
+from feed_assets.decide.headlines import Headline, block_keys, lead_of, read_lead, same_story, spell_lead, telling_words
 from feed_assets.model import Feed, Item
-from feed_assets.parse import plain_text
 from feed_assets.store import RecentHeadline, Transaction
 from feed_assets.urls import domain_of
 
 _LIFETIME = timedelta(hours=48)
+_BEGINNING = 3000  # characters of markup, of which the first words are compared
 
 
 class Headlines:
@@ -27,10 +28,10 @@ class Headlines:
         self._known: dict[str, list[RecentHeadline]] = defaultdict(list)
         self._new: list[RecentHeadline] = []
         for feed, at, item in items:
-            text = plain_text(item.entry.title)
+            text = parse.headline(item.entry)
             moment = min(item.entry.published_at or at, at)  # a date in the future is no reason to miss a copy
             domain = domain_of(item.entry.url) if item.entry.url else None
-            headline = Headline(tokens(text, feed.source_name), feed.source_name, domain, moment)
+            headline = Headline(telling_words(text, feed.source_name), feed.source_name, domain, moment, _lead(item))
             self._of[feed.feed_id, item.item_hash] = text, headline
         for row in tx.articles.recent_headlines(key for _, headline in self._of.values() for key in block_keys(headline.tokens)):
             self._known[row.headline_key].append(row)
@@ -46,7 +47,8 @@ class Headlines:
         _, mine = self._of[feed.feed_id, item.item_hash]
         rows = {row.article_id: row for key in block_keys(mine.tokens) for row in self._known.get(key, ())}
         for row in sorted(rows.values(), key=lambda row: (row.published_at, row.article_id)):
-            if same_story(mine, Headline(tokens(row.headline, row.source), row.source, row.domain, row.published_at)):
+            theirs = Headline(telling_words(row.headline, row.source), row.source, row.domain, row.published_at, read_lead(row.lead))
+            if same_story(mine, theirs):
                 yield row.article_id
 
     def add(self, feed: Feed, at: datetime, item: Item, article_id: str) -> None:
@@ -55,9 +57,13 @@ class Headlines:
             return
         text, mine = self._of[feed.feed_id, item.item_hash]
         for key in block_keys(mine.tokens):
-            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at)
+            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at, spell_lead(mine.lead))
             self._known[key].append(row)
             self._new.append(row)
 
     def save(self) -> None:
         self._tx.articles.save_headlines(self._new, lifetime=_LIFETIME)
+
+
+def _lead(item: Item) -> frozenset[int]:
+    return lead_of(parse.plain_text(item.entry.content[:_BEGINNING]))

@@ -202,6 +202,7 @@ class Entry:
     categories: tuple[str, ...] = ()
     enclosures: tuple[Enclosure, ...] = ()
     base: str | None = field(default=None, compare=False)  # what relative links inside the content are relative to
+    title_is_text: bool = field(default=False, compare=False)  # the publisher says that the title has no markup
 
 
 @dataclass(frozen=True, slots=True)

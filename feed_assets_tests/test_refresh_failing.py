@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+import feed_assets.commit
 import feed_assets.refresh
 from feed_assets import catalog
 from feed_assets.errors import UnknownFeed
-from feed_assets.model import Outcome, ParsedFeed
+from feed_assets.model import Entry, Outcome, ParsedFeed
 from feed_assets.refresh import claim_due, refresh_feeds
 from feed_assets.settings import Settings
 from feed_assets.store import Store
@@ -232,3 +233,28 @@ def test_a_feed_that_is_not_there_is_an_error_of_the_caller(
     with pytest.raises(UnknownFeed, match="there is no feed 'news'"):
         refresh_one(store, settings, clock)
     assert server.asked == []
+
+
+def test_a_feed_that_cannot_be_stored_does_not_take_its_group_with_it(
+    store: Store, settings: Settings, clock: Clock, server: FeedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("good", "bad", "fine"):
+        add(store, clock, server.publish(f"/{name}", rss(f"A story of {name}")), name)
+    sanitize = feed_assets.commit.headline
+
+    def stumble(entry: Entry) -> str:
+        if "bad" in entry.title:
+            raise ValueError("a bug of ours")
+        return sanitize(entry)
+
+    monkeypatch.setattr(feed_assets.commit, "headline", stumble)
+    reports = {report.feed_id: report for report in refresh_feeds(store, settings, ["good", "bad", "fine"], clock=clock)}
+    assert {name: report.outcome.value for name, report in reports.items()} == {
+        "good": "success",
+        "bad": "temporary_error",
+        "fine": "success",
+    }
+    assert "stumbled over this feed (ValueError: a bug of ours); please report it" in str(reports["bad"].reason)
+    rows = look(store)
+    assert rows.column("deduped_articles", "headline") == ["A story of fine", "A story of good"]
+    assert rows.schedule("bad")["consecutive_errors"] == 1 and rows.schedule("bad")["next_run_at"] > clock()

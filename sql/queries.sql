@@ -338,17 +338,17 @@ FROM article_sources c JOIN deduped_articles a ON a.article_id = c.article_id
 WHERE c.feed_id = :feed_id;
 
 -- name: recent_headlines
-SELECT headline_key, article_id, headline, source, domain, published_at FROM recent_headlines
+SELECT headline_key, article_id, headline, source, domain, published_at, lead FROM recent_headlines
 WHERE headline_key IN (SELECT unnest(CAST(:keys AS TEXT[])));
 
 -- name: save_headlines
 -- The first of some days has the key, so that all later copies find the same story; one of long ago gives way.
-INSERT INTO recent_headlines (headline_key, article_id, headline, source, domain, published_at, expires_at)
-SELECT headline_key, article_id, headline, source, domain, published_at, expires_at FROM incoming
+INSERT INTO recent_headlines (headline_key, article_id, headline, source, domain, published_at, lead, expires_at)
+SELECT headline_key, article_id, headline, source, domain, published_at, lead, expires_at FROM incoming
 ORDER BY headline_key
 ON CONFLICT (headline_key) DO UPDATE SET
     article_id = excluded.article_id, headline = excluded.headline, source = excluded.source, domain = excluded.domain,
-    published_at = excluded.published_at, expires_at = excluded.expires_at
+    published_at = excluded.published_at, lead = excluded.lead, expires_at = excluded.expires_at
 WHERE recent_headlines.expires_at < excluded.published_at;
 
 -- name: prune_headlines

@@ -33,9 +33,14 @@ _TRACKING = frozenset({
     "ref_src", "ref_url", "sr_share", "smid", "smtyp", "soc_src", "soc_trk", "echobox", "_branch_match_id",
     # AMP caches and sessions
     "usqp", "jsessionid", "phpsessid",
+    # against caches
+    "rnd", "rand", "nocache", "cachebuster", "cache_buster",
 })  # fmt: skip
 _TRACKING_PREFIXES = (
-    "utm_", "pk_", "piwik_", "mtm_", "matomo_", "hsa_", "at_", "guce_", "itm_", "wt.mc_", "amp_", "__cft__", "aspsessionid",
+    "utm_", "piwik_", "mtm_", "hsa_", "guce_", "itm_", "wt.mc_", "__cft__", "aspsessionid", "at_medium", "at_campaign", "at_custom",
+    "at_link_", "at_format", "at_bbc_team", "at_ptr_name", "at_creation", "at_variant", "at_network", "at_emailtype", "pk_campaign",
+    "pk_kwd", "pk_keyword", "pk_source", "pk_medium", "pk_content", "pk_cid", "pk_cpn", "pk_vid", "matomo_campaign", "matomo_kwd",
+    "matomo_source", "matomo_medium", "amp_js_v", "amp_gsa", "amp_tf", "amp_ct", "amp_markup",
 )  # fmt: skip
 # These select pages on some sites, so it is their value that tells: "?source=rss" is tracking, "?source=reuters" may be a page.
 _ORIGIN = frozenset({"ref", "source", "src", "from", "via", "partner", "emc", "medium", "mod", "origin", "referrer", "feed", "rss"})
@@ -49,6 +54,8 @@ _SESSION_IN_PATH = re.compile(r"(?i);(?:(?:jsessionid|phpsessid)=[^/;]*|sid=[0-9
 _VALUE_WORDS = re.compile(r"[^a-z0-9]+")
 
 _HOST = re.compile(r"[a-z0-9_-]+(?:\.[a-z0-9_-]+)*")
+_NAMES_ARE_PAGES = frozenset({"github.com", "gitlab.com", "codeberg.org", "npmjs.com", "pypi.org"})  # where a page may well be called "amp"
+_MOBILE_WIKI = re.compile(r"^([a-z-]+)\.m\.(wik[a-z]+\.org)$")
 _MOBILE = frozenset({"m", "mobile", "amp"})
 _PLAIN = re.compile(r"[A-Za-z0-9._~-]*")
 _SAFE_IN_PATH = "!$&'()*+,:;=@"
@@ -120,8 +127,11 @@ def _spelled(url: str) -> str | None:
         if parts.scheme not in ("http", "https") or not host:
             return None
         port = "" if parts.port in (None, 0, 80, 443) else f":{parts.port}"
-        page = f"https://{host}{port}{_path(parts.path)}"
-        if parts.query and (query := _query(parts.query, host)):
+        path = _path(parts.path, names_are_pages=host in _NAMES_ARE_PAGES)
+        page = f"https://{host}{port}{path}"
+        if host == "youtu.be" and path.count("/") == 1 and len(path) > 1:
+            page = f"https://youtube.com/watch?v={path[1:]}"
+        elif parts.query and (query := _query(parts.query, host)):
             page = f"{page}?{query}"
         if len(parts.fragment) > 1 and parts.fragment.startswith(("!", "/")):  # a route of a page that scripts put together
             page = f"{page}#{quote(unquote_to_bytes(parts.fragment), safe=_SAFE_IN_PATH + '/?')}"
@@ -148,6 +158,8 @@ def _main_host(host: str) -> str:
     first, _, rest = host.partition(".")
     if first == "www":
         return rest if "." in rest and domain_of(host) != host else ""
+    if wiki := _MOBILE_WIKI.match(host):
+        return f"{wiki[1]}.{wiki[2]}"
     return rest if first in _MOBILE and domain_of(rest) else ""
 
 
@@ -157,7 +169,7 @@ def _label(label: str) -> str:
     return label if label.isascii() else f"xn--{label.encode('punycode').decode('ascii')}"
 
 
-def _path(path: str) -> str:
+def _path(path: str, *, names_are_pages: bool = False) -> str:
     segments: list[str] = []
     for segment in path.split("/"):
         if not _PLAIN.fullmatch(segment):
@@ -168,7 +180,7 @@ def _path(path: str) -> str:
             segments.append(segment)
     while segments:
         last = segments[-1]
-        if last.lower() in _INDEX_PAGES or (last == "amp" and len(segments) > 1):
+        if last.lower() in _INDEX_PAGES or (last == "amp" and len(segments) > 1 and not names_are_pages):
             segments.pop()
         elif ".amp" in last and (plain := _AMP_ENDING.sub("", last)) != last:
             segments[-1] = plain

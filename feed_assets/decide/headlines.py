@@ -9,21 +9,30 @@ from __future__ import annotations
 import re
 import struct
 import unicodedata
-from collections.abc import Set
+from base64 import b64decode, b64encode
+from bisect import bisect_left
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 
 _WINDOW = timedelta(hours=48)
 _SIMILAR = 0.85
 _SPECIFIC = 5  # words; with fewer a headline ("Weekly links", "Press release") may stand over anything
 _SPECIFIC_IN_ONE_HOUSE = 3
+_UNMISTAKABLE = 8  # words that are no rubric, however different the texts below are
+_IN_ORDER = 0.8  # of the words that two headlines share: "Russia attacks Ukraine" is not "Ukraine attacks Russia"
 _LONGEST = 1000  # characters; what is longer is no headline
+_LEAD_WORDS = 60
+_TELLING_LEAD = 12  # pairs of words; a shorter text says too little to tell copies from others
+_SAME_LEAD = 0.15
 
 # Short lists, a paragraph per language. Words that tell something in another one are missing: no "die", "war", "son" or "no".
 _STOP_WORDS = frozenset({
     "a", "an", "the", "and", "or", "of", "in", "on", "at", "to", "for", "from", "by", "with", "as", "is", "are", "was", "were", "be",
+    "what", "you", "your", "need", "know", "how", "here", "today", "daily", "weekly",
     "been", "it", "its", "this", "that", "these", "those", "he", "she", "his", "her", "they", "their", "has", "have", "had", "will",
     "would",
     "der", "das", "den", "dem", "des", "ein", "eine", "einer", "einem", "einen", "und", "oder", "im", "am", "zu", "zum", "zur", "mit",
@@ -81,20 +90,47 @@ _UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """What is compared. `domain` is the registrable domain of the article's URL; `published_at` knows its time zone."""
+    """What is compared. `domain` is the registrable domain of the article's URL; `published_at` knows its time zone; `lead` is how its
+    text begins."""
 
-    tokens: frozenset[str]
+    words: tuple[str, ...]
     source: str
     domain: str | None
     published_at: datetime
+    lead: frozenset[int] = frozenset()
+
+    @property
+    def tokens(self) -> frozenset[str]:
+        return frozenset(self.words)
 
 
-def tokens(headline: str, source: str = "") -> frozenset[str]:
-    """The telling words of a headline, without labels ("BREAKING:") and the name of its source, in any case and accent."""
+def telling_words(headline: str, source: str = "") -> tuple[str, ...]:
+    """The telling words of a headline in their order, without labels ("BREAKING:") and the name of its source, in any case and accent."""
     text = headline[:_LONGEST]
     while label := _LABEL.match(text):
         text = text[label.end() :]
-    return frozenset(word for word in _words(_without_source(text, source)) if word not in _STOP_WORDS)
+    return tuple(dict.fromkeys(word for word in _words(_without_source(text, source)) if word not in _STOP_WORDS))
+
+
+def tokens(headline: str, source: str = "") -> frozenset[str]:
+    return frozenset(telling_words(headline, source))
+
+
+def lead_of(text: str) -> frozenset[int]:
+    """How a plain text begins: each pair of neighbouring words as a number of 32 bits."""
+    words = _words(text[:_LONGEST])[:_LEAD_WORDS]
+    pairs = (f"{one} {other}".encode("utf-8", "surrogatepass") for one, other in pairwise(words))
+    return frozenset(int.from_bytes(blake2b(pair, digest_size=4).digest(), "big") for pair in pairs)
+
+
+def spell_lead(lead: frozenset[int]) -> str:
+    """As it is stored."""
+    return b64encode(b"".join(number.to_bytes(4, "big") for number in sorted(lead))).decode()
+
+
+def read_lead(spelled: str | None) -> frozenset[int]:
+    data = b64decode(spelled or "")
+    return frozenset(int.from_bytes(data[place : place + 4], "big") for place in range(0, len(data), 4))
 
 
 def block_keys(words: Set[str]) -> tuple[str, ...]:
@@ -109,17 +145,38 @@ def block_keys(words: Set[str]) -> tuple[str, ...]:
 
 
 def same_story(a: Headline, b: Headline) -> bool:
-    """Within two days, with the same numbers and nearly the same words; and enough words that this is no accident."""
+    """Within two days, with the same numbers and nearly the same words in the same order; and enough that this is no accident."""
     if abs(a.published_at - b.published_at) > _WINDOW:
         return False
-    differing = a.tokens ^ b.tokens
-    together = (len(a.tokens) + len(b.tokens) + len(differing)) / 2
+    ours, theirs = a.tokens, b.tokens
+    differing = ours ^ theirs
+    together = (len(ours) + len(theirs) + len(differing)) / 2
     if not together or (together - len(differing)) / together < _SIMILAR:
         return False
-    if any(word in _COUNTING or _DIGIT.search(word) for word in differing):
+    if any(word in _COUNTING or _DIGIT.search(word) for word in differing) or not _in_one_order(a.words, b.words):
         return False
-    specific = min(_specificity(a.tokens), _specificity(b.tokens))
-    return specific >= _SPECIFIC or (not differing and specific >= _SPECIFIC_IN_ONE_HOUSE and related(a, b))
+    specific = min(_specificity(ours), _specificity(theirs))
+    if specific >= _SPECIFIC_IN_ONE_HOUSE and not differing and related(a, b):
+        return True
+    if _texts_differ(a.lead, b.lead):  # "Morning briefing" stands over another text in each paper
+        return not differing and specific >= _UNMISTAKABLE
+    return specific >= _SPECIFIC
+
+
+def _in_one_order(a: Sequence[str], b: Sequence[str]) -> bool:
+    """Whether the words that both have come in the same order but for a few."""
+    places = {word: place for place, word in enumerate(b)}
+    order = [places[word] for word in a if word in places]
+    ends: list[int] = []  # of the shortest rising sequences, by length: the longest is what is in order
+    for place in order:
+        at = bisect_left(ends, place)
+        ends[at : at + 1] = [place]
+    return len(ends) >= _IN_ORDER * len(order)
+
+
+def _texts_differ(a: frozenset[int], b: frozenset[int]) -> bool:
+    shorter = min(len(a), len(b))
+    return shorter >= _TELLING_LEAD and len(a & b) < _SAME_LEAD * shorter
 
 
 def related(a: Headline, b: Headline) -> bool:

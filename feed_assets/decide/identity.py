@@ -11,6 +11,7 @@ import hashlib
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from feed_assets.decide.canonical import identity_url, path_key
 from feed_assets.model import Changes, Entry, Item, ItemKeys, KnownItem
@@ -19,6 +20,7 @@ BY_ID, BY_LINK, BY_TITLE = "id", "link", "title"
 _ENOUGH = 3  # items that must have changed their id in one document before the feed's ids are distrusted
 _TELLING_TEXT = 40  # characters of content that two items do not share by chance
 _TELLING_TITLE = 12
+_ONE_EDITION = timedelta(hours=12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,14 @@ class _Comparison:
         self.ids = Counter(each.id_key for each in self.drafts)
 
     def result(self) -> Changes:
+        if self.mode == BY_LINK:
+            self._by_link()
         self._by_id()
+        if self.mode == BY_ID and (wandered := self._ids_wander()):
+            self._distrust(BY_LINK, f"the ids of {wandered} items went to other items: they say the place in the document")
+            self.found, self.taken = {}, set()
+            self._by_link()
+            self._by_id()
         left = [place for place in range(len(self.drafts)) if place not in self.found]
         if left and len(self.taken) < len(self.known):
             self._by_likeness(left)
@@ -107,14 +116,21 @@ class _Comparison:
         self.found[place] = item
         self.taken.add(item.item_hash)
 
+    def _by_link(self) -> None:
+        """Items at the same link, in a feed whose ids say nothing."""
+        keys = {place: each.keys for place, each in enumerate(self.drafts)}
+        for place, item in _pairs(keys, self.known, lambda k: k.link).items():
+            self._give(place, item)
+
     def _by_id(self) -> None:
         """Items with the same id; where several share one, those that also share link or title."""
         stored: dict[str, list[KnownItem]] = defaultdict(list)
         for item in self.known:
-            stored[item.id_key].append(item)
+            if item.item_hash not in self.taken:
+                stored[item.id_key].append(item)
         for place, each in enumerate(self.drafts):
             rows = stored.get(each.id_key, [])
-            if not rows:
+            if not rows or place in self.found:
                 continue
             if len(rows) == 1 and self.ids[each.id_key] == 1:
                 self._give(place, rows[0])
@@ -125,6 +141,16 @@ class _Comparison:
             if alike is not None and _likeness(keys, alike.keys):
                 self._give(place, alike)
 
+    def _ids_wander(self) -> int:
+        """How many items have an id that belonged to another item of this document before, if those are most of them."""
+        changed = [place for place, item in self.found.items() if item.content_hash != self.drafts[place].content_hash]
+        if len(changed) < _ENOUGH:
+            return 0
+        links = {item.keys.link for item in self.known} - {None}
+        keys = {place: self.drafts[place].keys for place in changed}
+        wandered = [p for p in changed if keys[p].link != self.found[p].keys.link and keys[p].link in links]
+        return len(wandered) if len(wandered) >= _ENOUGH and 2 * len(wandered) >= len(self.found) else 0
+
     def _by_likeness(self, left: list[int]) -> None:
         """Items whose id is gone from the document, and that say what an entry with an unknown id says."""
         gone = [item for item in self.known if item.item_hash not in self.taken and item.id_key not in self.ids]
@@ -132,31 +158,36 @@ class _Comparison:
         by_link = _pairs(keys, gone, lambda k: (k.link, k.title) if k.link and k.title else None)
         by_title = _pairs(keys, gone, lambda k: k.title)
         by_text = _pairs(keys, gone, lambda k: k.text)
+        same_title = {p: i for p, i in by_title.items() if self._same_text(keys[p], i) or self._same_date(p, i)}
         if self.mode == BY_ID:
             exact = len(self.found)
             if len(by_link) >= _ENOUGH and len(by_link) * 2 >= len(left) and len(by_link) > exact:
                 self._distrust(BY_LINK, f"{len(by_link)} of {len(self.drafts)} items came back with other ids at the same links")
             else:
-                telling = {p: item for p, item in by_title.items() if len(self.drafts[p].entry.title) >= _TELLING_TITLE}
+                telling = {p: item for p, item in same_title.items() if len(self.drafts[p].entry.title) >= _TELLING_TITLE}
                 if len(telling) >= _ENOUGH and len(telling) * 2 >= len(left) and len(telling) > exact:
                     self._distrust(BY_TITLE, f"{len(telling)} of {len(self.drafts)} items came back with other ids and links")
-        certain = {
-            place: item
-            for pairs in (by_link, by_text)
-            for place, item in pairs.items()
-            if (keys[place].text and keys[place].text == item.keys.text and (pairs is by_link or self._same_date(place, item)))
-            or (pairs is by_link and self._same_date(place, item))
-        }
+        certain = {p: i for p, i in by_text.items() if self._same_date(p, i)}
+        certain |= {p: i for p, i in by_link.items() if self._same_text(keys[p], i) or self._near(p, i)}
         matches = [certain]
         if self.mode == BY_LINK:
             matches += [by_link, _pairs(keys, gone, lambda k: k.link)]
         if self.mode == BY_TITLE:
-            matches += [by_link, by_title]
+            matches += [by_link, same_title]
         for pairs in matches:
             for place, item in pairs.items():
                 if place not in self.found and item.item_hash not in self.taken:
                     self._give(place, item)
                     self.renamed += 1
+
+    @staticmethod
+    def _same_text(keys: ItemKeys, item: KnownItem) -> bool:
+        return keys.text is not None and keys.text == item.keys.text
+
+    def _near(self, place: int, item: KnownItem) -> bool:
+        """Not a later edition of a page that has a new one each day."""
+        stated = self.drafts[place].entry.published_at
+        return stated is None or item.published_at is None or abs(stated - item.published_at) < _ONE_EDITION
 
     def _same_date(self, place: int, item: KnownItem) -> bool:
         stated = self.drafts[place].entry.published_at

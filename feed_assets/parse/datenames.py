@@ -21,7 +21,7 @@ def fold(text: str) -> str:
 def _plain(character: str) -> str:
     if character.isascii():
         return character
-    if unicodedata.category(character) in ("Mn", "Cf"):
+    if unicodedata.category(character) in ("Mn", "Mc", "Cf"):
         return ""
     digit = unicodedata.decimal(character, None)
     return character if digit is None else str(digit)
@@ -32,43 +32,56 @@ def _plain(character: str) -> str:
 # - "mar" is March, though it is Tuesday in French, Spanish and Italian; a second month name in the same date settles it.
 # - "jui" is left out: it may be juin or juillet.
 _MONTHS = (
-    # A string per month: the Latin script, then Greek, Cyrillic, Arabic (Gulf, Levant, Maghreb), Hebrew. `fold` takes the accents off.
+    # A string per month: the Latin script, then Greek, Cyrillic, Arabic (Gulf, Levant, Maghreb), Hebrew, Thai, Hindi, Persian.
+    # `fold` takes the accents off.
     """january januar januari janvier jan janv jänner jän jaenner enero ene gener gen gennaio janeiro ianuarie ian
     styczeń stycznia sty leden ledna led január januára ocak oca tammikuu tammikuuta tammi Ιανουάριος Ιανουαρίου Ιαν
-    январь января янв січень січня січ януари яну يناير جانفي ינואר ינו""",
+    январь января янв січень січня січ януари яну يناير جانفي ינואר ינו
+    มกราคม जनवरी ژانویه""",
     """february februar februari februarie février févr fév feb febr feber febrero febrer febbraio fevereiro fev
     luty lutego lut únor února úno február februára şubat şub helmikuu helmikuuta helmi pebruari peb Φεβρουάριος Φεβρουαρίου Φεβ Φεβρ
-    февраль февраля фев февр лютий лютого лют февруари فبراير شباط فيفري פברואר פבר""",
+    февраль февраля фев февр лютий лютого лют февруари فبراير شباط فيفري פברואר פבר
+    กุมภาพันธ์ फरवरी फ़रवरी فوریه""",
     """march mar märz maerz mär mrz maart mrt marts mars marzo març março martie marzec marca březen března bře
     március márc marec mart maaliskuu maaliskuuta maalis maret Μάρτιος Μαρτίου Μαρ Μαρτ
-    март марта мар березень березня бер مارس آذار מרץ מרס""",
+    март марта мар березень березня бер مارس آذار מרץ מרס
+    มีนาคม मार्च""",
     """april apr avril avr abril abr aprile aprilie kwiecień kwietnia kwi duben dubna dub
     április ápr apríl apríla nisan nis huhtikuu huhtikuuta huhti Απρίλιος Απριλίου Απρ
-    апрель апреля апр квітень квітня кві квіт април أبريل ابريل إبريل نيسان أفريل אפריל אפר""",
+    апрель апреля апр квітень квітня кві квіт април أبريل ابريل إبريل نيسان أفريل אפריל אפר
+    เมษายน अप्रैल آوریل""",
     """may mai mei maj mayo maig maggio mag maio maja květen května kvě
     május máj mája mayıs toukokuu toukokuuta touko Μάιος Μαΐου Μάι
-    май мая травень травня тра трав مايو أيار ماي מאי""",
+    май мая травень травня тра трав مايو أيار ماي מאי
+    พฤษภาคม मई مه""",
     """june juni jun juin junio juny giugno giu junho iunie iun czerwiec czerwca cze červen června čer čvn
     június jún júna haziran haz kesäkuu kesäkuuta kesä Ιούνιος Ιουνίου Ιουν
-    июнь июня июн червень червня чер черв юни يونيو يونيه حزيران جوان יוני יונ""",
+    июнь июня июн червень червня чер черв юни يونيو يونيه حزيران جوان יוני יונ
+    มิถุนายน जून ژوئن""",
     """july juli jul juillet juil juill julio juliol luglio lug julho iulie iul lipiec lipca lip červenec července čvc
     július júl júla temmuz tem heinäkuu heinäkuuta heinä Ιούλιος Ιουλίου Ιουλ
-    июль июля июл липень липня лип юли يوليو يوليه تموز جويلية يوليوز יולי יול""",
+    июль июля июл липень липня лип юли يوليو يوليه تموز جويلية يوليوز יולי יול
+    กรกฎาคม जुलाई ژوئیه جولای""",
     """august aug augustus augusti août aou agosto ago agost ag sierpień sierpnia sie srpen srpna srp
     augusztus augusta ağustos ağu elokuu elokuuta elo agustus agu agt ags Αύγουστος Αυγούστου Αυγ
-    август августа авг серпень серпня сер серп أغسطس اغسطس آب أوت غشت אוגוסט אוג""",
+    август августа авг серпень серпня сер серп أغسطس اغسطس آب أوت غشت אוגוסט אוג
+    สิงหาคม अगस्त اوت""",
     """september sept sep septembre septiembre setiembre setembre setembro settembre set septembrie wrzesień września wrz září zář
     szeptember szept sze septembra eylül eyl syyskuu syyskuuta syys Σεπτέμβριος Σεπτεμβρίου Σεπ Σεπτ
-    сентябрь сентября сен сент вересень вересня вер септември сеп سبتمبر أيلول شتنبر ספטמבר ספט""",
+    сентябрь сентября сен сент вересень вересня вер септември сеп سبتمبر أيلول شتنبر ספטמבר ספט
+    กันยายน सितंबर सितम्बर سپتامبر""",
     """october oct oktober okt octobre octubre ottobre ott outubro out octombrie październik października paź říjen října říj
     október októbra ekim eki lokakuu lokakuuta loka Οκτώβριος Οκτωβρίου Οκτ
-    октябрь октября окт жовтень жовтня жов жовт октомври أكتوبر اكتوبر אוקטובר אוק""",
+    октябрь октября окт жовтень жовтня жов жовт октомври أكتوبر اكتوبر אוקטובר אוק
+    ตุลาคม अक्टूबर अक्तूबर اکتبر""",
     """november nov novembre noviembre novembro noiembrie noi noiem listopad listopada lis listopadu
     novembra kasım kas marraskuu marraskuuta marras nopember nop Νοέμβριος Νοεμβρίου Νοε
-    ноябрь ноября ноя нояб листопад листопада лис ноември ное نوفمبر نونبر נובמבר נוב""",
+    ноябрь ноября ноя нояб листопад листопада лис ноември ное نوفمبر نونبر נובמבר נוב
+    พฤศจิกายน नवंबर नवम्बर نوامبر""",
     """december dec dezember dez desember des décembre diciembre dic desembre dicembre dezembro decembrie
     grudzień grudnia gru prosinec prosince pro decembra aralık ara joulukuu joulukuuta joulu Δεκέμβριος Δεκεμβρίου Δεκ
-    декабрь декабря дек грудень грудня гру груд декември ديسمبر دجنبر דצמבר דצמ""",
+    декабрь декабря дек грудень грудня гру груд декември ديسمبر دجنبر דצמבר דצמ
+    ธันวาคม दिसंबर दिसम्बर دسامبر""",
 )
 
 MONTHS: dict[str, int] = {}
@@ -77,6 +90,11 @@ for _number, _names in enumerate(_MONTHS, start=1):
         MONTHS.update(dict.fromkeys((_name, _name.title(), _name.upper()), _number))  # as most write them, so that they need no folding
         if "\u05d0" <= _name[0] <= "\u05ea":
             MONTHS["ב" + _name] = _number  # Hebrew writes "in May" as one word, and dates are written so
+
+# Written with dots, so that they are no words.
+_SHORT_THAI = ("ม.ค.", "ก.พ.", "มี.ค.", "เม.ย.", "พ.ค.", "มิ.ย.", "ก.ค.", "ส.ค.", "ก.ย.", "ต.ค.", "พ.ย.", "ธ.ค.")
+THAI_MONTHS = {name: number for number, name in enumerate(_SHORT_THAI, start=1)}
+BUDDHIST_YEARS = 543  # ahead of others, where months are written in Thai
 
 CHINESE_NUMERALS = {**{numeral: number for number, numeral in enumerate("一二三四五六七八九十", start=1)}, "十一": 11, "十二": 12}
 
@@ -120,6 +138,15 @@ _ZONES: dict[float, str] = {
     12: "PETT NZST",
     13: "NZDT",
 }
+
+_LONG_ZONES = {
+    "eastern standard": -5, "eastern daylight": -4, "central standard": -6, "central daylight": -5, "mountain standard": -7,
+    "mountain daylight": -6, "pacific standard": -8, "pacific daylight": -7, "greenwich mean": 0, "coordinated universal": 0,
+    "british summer": 1, "western european": 0, "western european summer": 1, "central european": 1, "central european standard": 1,
+    "central european summer": 2, "eastern european": 2, "eastern european summer": 3, "moscow standard": 3, "india standard": 5.5,
+    "china standard": 8, "japan standard": 9, "korean standard": 9, "australian eastern standard": 10, "australian eastern daylight": 11,
+}  # fmt: skip
+LONG_ZONES = {f"{name} time": timedelta(hours=hours) for name, hours in _LONG_ZONES.items()}
 
 ZONES: dict[str, timedelta] = {}
 for _hours, _names in _ZONES.items():

@@ -13,7 +13,7 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
-from feed_assets.parse.datenames import CHINESE_NUMERALS, MERIDIEM, MONTHS, ZONES, fold
+from feed_assets.parse.datenames import BUDDHIST_YEARS, CHINESE_NUMERALS, LONG_ZONES, MERIDIEM, MONTHS, THAI_MONTHS, ZONES, fold
 
 LONGEST = 100  # characters; "Wednesday, 24 September 2025 at 12:00:00 AM GMT+02:00 (Central European Summer Time)" has 83
 _AT_UTC = timedelta(0)
@@ -54,8 +54,21 @@ def parse_date(text: str | None) -> datetime | None:
         offset = ZONES.get(zone) if zone else _AT_UTC
         if month and offset is not None:
             date = (int(year) if len(year) == 4 else _full_year(year), month, _NUMBERS[day])
-            return _moment(date, _NUMBERS[hour], _NUMBERS[minute], _NUMBERS[second], 0, offset)
-    return _the_long_way(fold(html.unescape(text)))
+            if moment := _moment(date, _NUMBERS[hour], _NUMBERS[minute], _NUMBERS[second], 0, offset):
+                return moment
+    text = html.unescape(text)
+    return _the_long_way(fold(_from_thai(text) if _THAI.search(text) else text))
+
+
+_THAI = re.compile("[\u0e01-\u0e5b]")
+_THAI_MONTH = re.compile("|".join(map(re.escape, THAI_MONTHS)))
+_BUDDHIST_YEAR = re.compile(r"(?<!\d)2[45]\d\d(?!\d)")
+
+
+def _from_thai(text: str) -> str:
+    """Short months have dots and differ in accents only; years count from the Buddha."""
+    text = _THAI_MONTH.sub(lambda found: f" {calendar.month_name[THAI_MONTHS[found[0]]]} ", text)
+    return _BUDDHIST_YEAR.sub(lambda found: str(int(found[0]) - BUDDHIST_YEARS), text)
 
 
 def _iso(text: str) -> datetime | None:
@@ -94,7 +107,22 @@ _WITHOUT_SEPARATORS = re.compile(r"(\d{4})(\d\d)(\d\d)(?:[t ]?(\d\d):?(\d\d)(?::
 _TIME_WITHOUT_COLON = re.compile(r"(\d{1,2}[ -][^\W\d_]+[ -](?:\d\d){1,2}) (\d\d)(\d\d)(?!\d)")  # 03 Apr 02 1500 GMT
 
 
+_ISO_WITHOUT_CENTURY = re.compile(r"(\d\d)(-?)(\d\d)\2(\d\d)")
+_ISO_DAY_OF_YEAR = re.compile(r"(\d{4}|\d\d(?=-))-?(\d{3})")
+
+
+def _rare_iso(text: str) -> datetime | None:
+    """031231 and 03-12-31; 2003-335, the 335th day of 2003."""
+    if match := _ISO_WITHOUT_CENTURY.fullmatch(text):
+        return _moment((_full_year(match[1]), int(match[3]), int(match[4])), 0, 0, 0, 0, _AT_UTC)
+    if (match := _ISO_DAY_OF_YEAR.fullmatch(text)) and 1 <= int(match[2]) <= 366 and (year := _full_year(match[1])):
+        return datetime(year, 1, 1, tzinfo=UTC) + timedelta(days=int(match[2]) - 1) if year < 9999 else None
+    return None
+
+
 def _the_long_way(text: str) -> datetime | None:
+    if moment := _rare_iso(text):
+        return moment
     if match := _UNIX_TIME.fullmatch(text):
         return datetime.fromtimestamp(int(match[1]), UTC) + timedelta(milliseconds=int(match[2] or 0))
     if match := _YEAR_AND_MONTH.fullmatch(text):
@@ -107,7 +135,12 @@ def _the_long_way(text: str) -> datetime | None:
     date, text = _date_in_digits(text)
     clock = _clock(text)
     date = date or _date_in_words(clock.rest)
-    return _moment(date, clock.hour, clock.minute, clock.second, clock.microsecond, clock.offset) if date else None
+    if date is None:
+        return None
+    moment = _moment(date, clock.hour, clock.minute, clock.second, clock.microsecond, clock.offset)
+    if moment is None and (clock.hour > 23 or clock.minute > 59 or clock.second > 59):
+        return _moment(date, 0, 0, 0, 0, _AT_UTC) if 1 < date[0] < 9999 else None  # the day is plain all the same
+    return moment
 
 
 _YEAR_FIRST = re.compile(r"(?<![\d+-])(\d{4}) ?[-/.年년] ?(\d{1,2}) ?[-/.月월] ?(\d{1,2})(?!\d) ?[日일.]?")  # no year is negative
@@ -180,7 +213,9 @@ _TIMES = (
     re.compile(rf"(?<!\.){_HOUR}\.(?=\d\d){_MINUTE}(?:\.(?=\d\d){_SECOND})?(?![\d.])"),  # Danish, Finnish: kl. 10.05
     re.compile(rf"{_HOUR} ?(?:(?P<after>{_HALF})|(?:h|uhr)\b|[시点點時时])"),  # 9 pm, 15 Uhr
 )
-_OFFSET = re.compile(r"[ (\[]*(?:utc|gmt|ut|z)? ?([+-])(\d{1,2})(?::?(\d\d))?(?!\d)")
+_OFFSET = re.compile(r"[ (\[]*(?:utc|gmt|ut|z)? ?([+-]) ?(\d{1,2})(?::?(\d\d))?(?!\d)")
+_UNSIGNED_OFFSET = re.compile(r" ()(0\d|1[0-4])([0-5]\d)$")  # 0200: the plus was lost on its way through a URL
+_YEAR = re.compile(r"\d{4}")
 _OFFSET_OF_A_DAY = re.compile(r" ([+-])(\d\d):?(\d\d)$")
 
 
@@ -191,10 +226,10 @@ def _clock(text: str) -> _Clock:
         return _Clock(0, 0, 0, 0, _offset(zone) if zone else _AT_UTC, text[: zone.start()] if zone else text)
     parts = match.groupdict()
     end = match.end()
-    if zone := _OFFSET.match(text, end):
+    if zone := _OFFSET.match(text, end) or (_YEAR.search(text, 0, end) and _UNSIGNED_OFFSET.match(text, end)):
         offset, end = _offset(zone), zone.end()
     else:
-        offset = next((ZONES[word] for word in _WORD.findall(text, end) if word in ZONES), _AT_UTC)
+        offset = _named_offset(text[end:])
     return _Clock(
         _of_the_day(int(parts["hour"]), parts["before"] or parts.get("after")),
         int(parts.get("minute") or 0),
@@ -203,6 +238,14 @@ def _clock(text: str) -> _Clock:
         offset,
         f"{text[: match.start()]} {text[end:]}",
     )
+
+
+def _named_offset(text: str) -> timedelta:
+    """Of EST, or of "Pacific Standard Time", which is told apart from its short words first."""
+    longest = max((name for name in LONG_ZONES if name in text), key=len, default=None) if " time" in text else None
+    if longest:
+        return LONG_ZONES[longest]
+    return next((ZONES[word] for word in _WORD.findall(text) if word in ZONES), _AT_UTC)
 
 
 def _of_the_day(hour: int, half: str | None) -> int:

@@ -6,7 +6,7 @@ import contextlib
 from dataclasses import dataclass
 from html.parser import HTMLParser
 
-from feed_assets.parse.text import absolute, one_line
+from feed_assets.parse.text import absolute, one_line, without_endless_references
 
 _TYPES = {
     "application/rss+xml": "RSS",
@@ -31,7 +31,7 @@ def feed_links(body: bytes, *, url: str) -> list[FeedLink]:
     """`<link rel="alternate">` to feeds, in the page's order, each once."""
     reader = _LinkReader(url)
     with contextlib.suppress(AssertionError, ValueError):  # html.parser gives up on some nonsense; what it found so far counts
-        reader.feed(body.decode("utf-8", "replace"))
+        reader.feed(without_endless_references(body.decode("utf-8", "replace")))
     once: dict[str, FeedLink] = {}
     for link in reader.links:
         once.setdefault(link.url, link)

@@ -17,6 +17,9 @@ from feed_assets.parse.xmlfeed import read_xml_feed
 
 _JSON_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*[{\[]|(?:\xff\xfe)?[{\[]\x00|(?:\xfe\xff)?\x00[{\[]")
 _HTML_START = re.compile(rb"(?:\xef\xbb\xbf)?\s*(?:<!--.{0,500}?-->\s*)?<(?:!doctype\s+html|html)[\s>]", re.IGNORECASE | re.DOTALL)
+_FEED_START = re.compile(rb"<(?:rss|feed|rdf:rdf)[\s>]", re.IGNORECASE)
+_FEED_AFTER_DOCTYPE = re.compile(rb"\s*<!doctype\s[^>]{0,300}>\s*<(?:\?xml[^>]{0,200}>\s*<)?(?:rss|feed|rdf:rdf)[\s>]", re.IGNORECASE)
+_MESSAGES = 10_000  # bytes that may stand before a feed
 _BLANKS = b" \t\r\n\x00\xef\xbb\xbf\xff\xfe"
 _START = re.compile(r"<(?:[\w.-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
 _END = re.compile(r"</(?:[\w.-]{1,20}:)?(?:item|entry)\s*>", re.IGNORECASE)
@@ -37,10 +40,12 @@ def parse_document(body: bytes, *, url: str, headers: Mapping[str, str], max_ent
         raise NotAFeed("the document is empty")
     content_type = headers.get("Content-Type") or headers.get("content-type")
     try:
-        if _HTML_START.match(body):
+        if _JSON_START.match(body):
+            parsed = parse_json_feed(body, content_type, url=url, max_entries=max_entries)
+            if parsed is None and _FEED_START.search(body[:_MESSAGES]):  # "[Warning] ..." before it
+                parsed = _parse_xml(body, content_type, url, max_entries)
+        elif _HTML_START.match(body) and not _FEED_AFTER_DOCTYPE.match(body):
             parsed = None  # not worth mending
-        elif _JSON_START.match(body):
-            parsed = parse_json_feed(body, url=url, max_entries=max_entries)
         else:
             parsed = _parse_xml(body, content_type, url, max_entries)
     except NotAFeed:

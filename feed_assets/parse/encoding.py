@@ -9,8 +9,11 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 
-_DECLARED = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([\w.:-]{1,40})""")
+import webencodings
+
+_DECLARED = re.compile(rb"""<\?xml[^>]{0,200}?encoding\s*=\s*["']\s{0,9}([\w.:-]{1,40})""", re.IGNORECASE)
 _CHARSET = re.compile(r"""charset\s*=\s*["']?([\w.:-]{1,40})""", re.IGNORECASE)
 _MARKS = (  # the longer ones first: UTF-32 begins like UTF-16
     (codecs.BOM_UTF8, "utf-8"),
@@ -28,28 +31,14 @@ _UNMARKED = (
     (b"\x00{", "utf-16-be"),
     (b"Lo\xa7\x94", "cp037"),  # "<?xm" in EBCDIC
 )
-# What browsers read under these names: the superset that publishers really use.
-_SUPERSETS = {
-    "iso8859-1": "cp1252",
-    "ascii": "cp1252",
-    "iso8859-9": "cp1254",
-    "iso8859-11": "cp874",
-    "tis-620": "cp874",
-    "gb2312": "gb18030",
-    "gbk": "gb18030",
-    "shift_jis": "cp932",
-    "euc_kr": "cp949",
-    "big5": "big5hkscs",
-    "utf-16": "utf-16-le",
-}
-_ALIASES = {
-    "x-sjis": "cp932",
-    "windows-31j": "cp932",
-    "ks_c_5601-1987": "cp949",
-    "x-gbk": "gb18030",
-    "x-euc-jp": "euc_jp",
-    "utf8mb4": "utf-8",
-}
+# Names that browsers do not know either and publishers use all the same.
+_ALIASES = {"x-big5": "big5hkscs", "utf8mb4": "utf-8", "latin-1": "cp1252"}
+_UNDASHED = re.compile(r"^win(?:dows)?[-_ ]?(125\d|874)$", re.IGNORECASE)
+_PYTHON = {"gbk": "gb18030", "big5": "big5hkscs", "shift_jis": "cp932", "euc-kr": "cp949", "x-user-defined": "cp1252"}
+_ASCII = bytes(range(128))
+_BEYOND_ASCII = re.compile("[^\x00-\x7f]+")
+_TELLING_BYTES = 16
+_HEAD = 1000  # bytes; server messages may stand before the declaration
 _TEXT = re.compile(r"utf-(8|16|32)|cp\d+|iso(8859|2022)|koi8|mac|gb|big5|shift_jis|euc_|hz$|johab|ascii|tis|ptcp|kz1048")
 _SINGLE_BYTE = re.compile(r"cp(125\d|874|437|85\d|86\d|720|737|775)$|iso8859|koi8|mac|ascii|tis|ptcp|kz1048")
 
@@ -62,11 +51,26 @@ def decode(body: bytes, content_type: str | None) -> tuple[str, str]:
     for start, name in _UNMARKED:
         if body.startswith(start):
             return body.decode(name, "replace"), name
-    for name in _candidates(body, content_type):
+    candidates = list(dict.fromkeys(_candidates(body, content_type)))
+    for name in candidates:
         try:
             return body.decode(name), name
         except UnicodeDecodeError:
             continue
+    return _damaged(body, candidates)
+
+
+def _damaged(body: bytes, candidates: list[str]) -> tuple[str, str]:
+    """Bytes that are wrong in every encoding that was named: the one in which the fewest are."""
+    with suppress(UnicodeDecodeError):  # characters beyond 65,535 in two halves, as old databases have them
+        return body.decode("utf-8", "surrogatepass").encode("utf-16", "surrogatepass").decode("utf-16"), "utf-8 with errors"
+    mixed = body.decode("utf-8", "replace")
+    wrong = mixed.count("\ufffd")
+    for name in candidates:
+        if name not in ("utf-8", "cp1252") and (text := body.decode(name, "replace")).count("\ufffd") < wrong:
+            return text, f"{name} with errors"
+    if "cp1252" in candidates or wrong > sum(map(len, _BEYOND_ASCII.findall(mixed))) - wrong:  # what is valid in it is so by chance
+        return body.decode("cp1252", "windows-1252 for the rest"), "cp1252"
     return body.decode("utf-8", "windows-1252 for the rest"), "utf-8 with errors"
 
 
@@ -83,7 +87,9 @@ def _candidates(body: bytes, content_type: str | None) -> Iterator[str]:
     said = [name for name in (_charset(content_type), _declared(body)) if name]
     multi = [name for name in said if not _SINGLE_BYTE.match(name) and name != "utf-8"]
     if not body.isascii():
-        yield from multi if "utf-8" not in said else ()
+        # A few characters in a multi-byte encoding may be valid UTF-8 by chance, many never are.
+        if "utf-8" not in said and len(body.translate(None, _ASCII)) < _TELLING_BYTES:
+            yield from multi
         yield "utf-8"
     yield from said
     if not said:
@@ -91,7 +97,7 @@ def _candidates(body: bytes, content_type: str | None) -> Iterator[str]:
 
 
 def _declared(body: bytes) -> str | None:
-    found = _DECLARED.match(body[:300])
+    found = _DECLARED.search(body[:_HEAD])
     return _codec(found[1].decode("ascii", "replace")) if found else None
 
 
@@ -104,14 +110,17 @@ def _codec(name: str) -> str | None:
     """Python's codec of that name, if it is one for text on the web."""
     if name.lower() in ("utf-8", "utf8"):
         return "utf-8"
+    known = webencodings.lookup(name)
+    if known and known.name != "replacement":  # what browsers read under this name: mostly a superset of what it says
+        return _PYTHON.get(known.name, str(known.codec_info.name))
     try:
-        known = codecs.lookup(_ALIASES.get(name.lower(), name)).name
+        codec = codecs.lookup(_ALIASES.get(name.lower(), _UNDASHED.sub(r"cp\1", name))).name
     except (LookupError, ValueError):
         return None
-    return _SUPERSETS.get(known, known) if _TEXT.match(known) else None
+    return codec if _TEXT.match(codec) else None
 
 
-_WINDOWS_1252 = [bytes([byte]).decode("cp1252", "replace") for byte in range(256)]
+_WINDOWS_1252 = [bytes([byte]).decode("cp1252", "ignore") for byte in range(256)]
 
 
 def _as_windows_1252(error: UnicodeError) -> tuple[str, int]:

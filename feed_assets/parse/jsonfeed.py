@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import datetime
 from html import escape
 from typing import Any
 
+from feed_assets.errors import NotAFeed
 from feed_assets.model import Enclosure, Entry, ParsedFeed
 from feed_assets.parse.dates import parse_date
 from feed_assets.parse.encoding import decode
 from feed_assets.parse.limits import newest
-from feed_assets.parse.text import absolute, clean, one_line, or_none
+from feed_assets.parse.sanitize import looks_like_html
+from feed_assets.parse.text import absolute, clean, one_line, or_none, web_address, with_quotes
+
+_VERSION = re.compile(r'"version"\s*:\s*"https?://(?:www\.)?jsonfeed\.org/version')
 
 
-def parse_json_feed(body: bytes, *, url: str, max_entries: int) -> ParsedFeed | None:
+def parse_json_feed(body: bytes, content_type: str | None, *, url: str, max_entries: int) -> ParsedFeed | None:
     """The feed, or None when the JSON is something else."""
-    text, encoding = decode(body, None)
+    text, encoding = decode(body, content_type)
     if "jsonfeed.org" not in text:  # most JSON is something else, and need not be read to know
         return None
     try:
-        document = json.loads(text)
-    except (ValueError, RecursionError):
+        document = json.loads(text, strict=False)  # which lets line breaks stand in strings
+    except (ValueError, RecursionError) as error:
+        if _VERSION.search(text):
+            raise NotAFeed(f"this is a broken JSON Feed: {' '.join(str(error).split())[:200]}") from None
         return None
     if not isinstance(document, dict) or "jsonfeed.org/version" not in str(document.get("version", "")):
         return None
@@ -45,11 +52,14 @@ def parse_json_feed(body: bytes, *, url: str, max_entries: int) -> ParsedFeed | 
 def _entry(item: dict[str, Any], base: str, feed_author: str | None) -> Entry:
     link = or_none(item.get("url")) or or_none(item.get("external_url"))
     identifier = item.get("id")
+    if link is None and isinstance(identifier, str) and web_address(identifier.strip()):
+        link = identifier.strip()
     published, updated = _date(item, "date_published"), _date(item, "date_modified")
     return Entry(
         guid=or_none(str(identifier)) if isinstance(identifier, str | int | float) else None,
         url=absolute(base, link) if link else None,
-        title=one_line(item.get("title")),
+        title=with_quotes(one_line(item.get("title"))),
+        title_is_text=not looks_like_html(str(item.get("title"))),
         author=_author(item) or feed_author,
         published_at=published or updated,
         updated_at=updated,
@@ -71,12 +81,13 @@ def _as_html(text: object) -> str:
 
 def _author(item: dict[str, Any]) -> str | None:
     authors = item.get("authors") or [item.get("author")]
-    names = [one_line(a.get("name")) for a in authors if isinstance(a, dict)] if isinstance(authors, list) else []
+    names = [one_line(a.get("name") if isinstance(a, dict) else a) for a in authors] if isinstance(authors, list) else []
     return ", ".join(filter(None, names)) or None
 
 
 def _date(item: dict[str, Any], name: str) -> datetime | None:
-    return parse_date(one_line(text)) if (text := item.get(name)) else None
+    value = item.get(name)
+    return parse_date(one_line(str(value))) if isinstance(value, str | int | float) and value else None
 
 
 def _list(item: dict[str, Any], name: str) -> list[Any]:

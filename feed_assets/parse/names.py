@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 # Namespaces without scheme, case and the end that people forget. RSS and Atom share the names that mean the same.
 _PREFIXES = {
     "purl.org/rss/1.0": "",
@@ -32,6 +34,8 @@ _PREFIXES = {
     "example.com/dtds/podcast-1.0.dtd": "itunes:",
     "search.yahoo.com/mrss": "media:",
     "search.yahoo.com/mrss/rss/1.0": "media:",
+    "www.rssboard.org/media-rss": "media:",
+    "video.search.yahoo.com/mrss": "media:",
     "www.w3.org/1999/xhtml": "xhtml:",
     "www.w3.org/1999/02/22-rdf-syntax-ns": "rdf:",
     "www.w3.org/xml/1998/namespace": "xml:",
@@ -69,3 +73,18 @@ def _name(tag: object) -> str:
 
 
 NAMES = Names()
+# What a well-known prefix stands for, whatever it was declared as.
+_MEANT = {
+    "dc": "http://purl.org/dc/elements/1.1/",
+    "dcterms": "http://purl.org/dc/terms/",
+    "content": "http://purl.org/rss/1.0/modules/content/",
+    "media": "http://search.yahoo.com/mrss/",
+    "itunes": "http://www.itunes.com/dtds/podcast-1.0.dtd",
+    "sy": "http://purl.org/rss/1.0/modules/syndication/",
+    "atom": "http://www.w3.org/2005/Atom",
+}
+
+
+def namespaces_to_put_right(declared: Mapping[str | None, str]) -> dict[str, str]:
+    """Addresses that nobody knows, under a prefix that everybody knows: address -> what was meant."""
+    return {uri: _MEANT[prefix] for prefix, uri in declared.items() if prefix in _MEANT and NAMES[f"{{{uri}}}x"][:2] == "?:"}

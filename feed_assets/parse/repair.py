@@ -11,16 +11,20 @@ from html.entities import html5
 
 from feed_assets.errors import NotAFeed
 from feed_assets.parse.names import UNDECLARED
-from feed_assets.parse.text import clean
+from feed_assets.parse.text import clean, with_quotes
 
 _SECTION = re.compile(r"<!\[CDATA\[|<!--")
 _SECTION_ENDS = {"<![CDATA[": "]]>", "<!--": "-->"}
-_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>")
+_DECLARATION = re.compile(r"^\s*<\?xml[^>]*\?>", re.IGNORECASE)
 _DOCTYPE = re.compile(r"<!DOCTYPE\s", re.IGNORECASE)
 _ENTITY = re.compile(r"""<!ENTITY\s+(%\s+)?([\w.:-]{1,80})\s+(?:"([^"]*)"|'([^']*)')""")
+_OTHER_ENTITY = re.compile(r"[&%](?!(?:amp|lt|gt|quot|apos);)[A-Za-z_][\w.-]*;")
+_HALVES = re.compile(r"&#[xX]([dD][89aAbB][0-9a-fA-F]{2});&#[xX]([dD][c-fC-F][0-9a-fA-F]{2});")  # one character in UTF-16
 _REFERENCE = re.compile(r"&(#[0-9]{1,9};|#[xX][0-9a-fA-F]{1,8};|[A-Za-z][\w.-]{0,40};)?")
 _FEED = re.compile(r"<(?:[\w.-]{1,20}:)?(?:rss|feed|rdf)[\s>]", re.IGNORECASE)
 _FEED_NAME = re.compile(r"<(?:[\w.-]{1,20}:)?(?:rss|feed|rdf)(?=[\s>])", re.IGNORECASE)
+_FEED_END = re.compile(r"</(?:[\w.-]{1,20}:)?(?:rss|feed|rdf)\s*>", re.IGNORECASE)
+_ENTRY = re.compile(r"<(?:[\w.-]{1,20}:)?(?:item|entry)[\s>]", re.IGNORECASE)
 _PREFIXED_TAG = re.compile(r"<([A-Za-z_][\w.-]{0,30}):")
 _PREFIXED_ATTRIBUTE = re.compile(r"\s([A-Za-z_][\w.-]{0,30}):[A-Za-z_][\w.-]{0,60}\s?=")
 _DECLARED_PREFIX = re.compile(r"\sxmlns:([\w.-]{1,31})\s*=")
@@ -41,13 +45,23 @@ def repaired(text: str) -> str:
     parts = apart(text)
     for place in range(0, len(parts), 2):
         if "&" in parts[place]:
-            parts[place] = _REFERENCE.sub(put_in, parts[place])
+            parts[place] = _REFERENCE.sub(put_in, _HALVES.sub(_whole, parts[place]))
     return "".join(parts)
+
+
+def _whole(halves: re.Match[str]) -> str:
+    return f"&#{(int(halves[1], 16) - 0xD800 << 10) + int(halves[2], 16) - 0xDC00 + 0x10000};"
 
 
 def without_declaration(text: str) -> str:
     """Without the XML declaration, whose encoding is not this text's any more."""
     return _DECLARATION.sub("", text, count=1)
+
+
+def without_what_follows(text: str) -> str | None:
+    """Without scripts, warnings and the like after the feed's end; None where that may be another feed."""
+    end = _FEED_END.search(text)
+    return text[: end.end()] if end and not _ENTRY.search(text, end.end()) else None
 
 
 def with_prefixes(text: str) -> str:
@@ -98,7 +112,7 @@ def _without_doctype(text: str, end: int) -> tuple[str, dict[str, str]]:
         return text, {}
     definitions = _ENTITY.findall(text[found.start() : close])
     values = {name: double or single for parameter, name, double, single in definitions if not parameter}
-    if len(definitions) > _MOST_ENTITIES or any(re.search(r"[&%][A-Za-z_][\w.-]*;", value) for value in values.values()):
+    if len(definitions) > _MOST_ENTITIES or any(map(_OTHER_ENTITY.search, values.values())):
         raise NotAFeed("this document defines entities out of entities; such documents are not read")
     return text[: found.start()] + text[close + 1 :], values
 
@@ -116,7 +130,8 @@ class _References:
             return "&amp;"
         if name.startswith("#"):
             number = int(name[2:-1], 16) if name[1] in "xX" else int(name[1:-1])
-            return f"&#{number};" if number < 0x110000 and clean(chr(number)) else ""
+            character = with_quotes(clean(chr(number))) if number < 0x110000 else ""
+            return f"&#{ord(character)};" if character else ""
         key = name[:-1]
         if key in _XML_ENTITIES:
             return f"&{name}"

@@ -2,17 +2,38 @@
 
 from __future__ import annotations
 
+import html
 import re
 from urllib.parse import urljoin
 
 # What XML 1.0 forbids, lone surrogates included; Postgres refuses NUL as well.
 _UNSTORABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_LONGEST_URL = 8192  # with a longer base, a document of relative links would grow to many times its size
+# Windows-1252 under the numbers of Latin 1, as browsers read them: "it&#146;s".
+_CONTROLS = re.compile("[\x80-\x9f]")
+_MEANT = {code: bytes([code]).decode("cp1252", "ignore") for code in range(0x80, 0xA0)}
+_ENDLESS_REFERENCE = re.compile(r"&#[xX]?[0-9a-fA-F]{9,};?")
 _MAIL = r"[^\s()<>]{1,200}@[^\s()<>]{1,200}"
 _MAIL_AND_NAME = re.compile(rf'^{_MAIL}\s*\(([^()]{{1,200}})\)$|^"?([^<>"@]{{1,200}}?)"?\s*<{_MAIL}>$')
 
 
 def clean(text: object) -> str:
     return _UNSTORABLE.sub("", text) if isinstance(text, str) else ""
+
+
+def with_quotes(text: str) -> str:
+    """With the quotes and dashes that control characters stand for."""
+    return text.translate(_MEANT) if not text.isascii() and _CONTROLS.search(text) else text
+
+
+def without_endless_references(text: str) -> str:
+    """Python refuses numbers of thousands of digits, and no character has one of more than eight."""
+    return _ENDLESS_REFERENCE.sub("", text) if "&#" in text else text
+
+
+def unescaped(text: str) -> str:
+    """With what HTML's references stand for."""
+    return html.unescape(without_endless_references(text)) if "&" in text else text
 
 
 def squeeze(text: str) -> str:
@@ -25,8 +46,8 @@ def one_line(text: object) -> str:
 
 
 def absolute(base: str, link: str) -> str:
-    """The link seen from the document's address; as it stands when it is no URL."""
-    if web_address(link):
+    """The link seen from the document's address; as it stands when it is no URL, or when no browser would take an address so long."""
+    if web_address(link) or len(base) + len(link) > _LONGEST_URL:
         return link
     try:
         return urljoin(base, link)

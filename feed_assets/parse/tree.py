@@ -9,7 +9,7 @@ from lxml import etree
 
 from feed_assets.parse.encoding import decode, is_plain_utf8
 from feed_assets.parse.lifting import Lifted, lift
-from feed_assets.parse.repair import repaired, with_prefixes, without_declaration
+from feed_assets.parse.repair import repaired, with_prefixes, without_declaration, without_what_follows
 
 # No network, no external or expanded entities, no documents deeper than libxml2 thinks sane.
 _SAFE = {"resolve_entities": False, "no_network": True, "load_dtd": False, "remove_comments": True, "remove_pis": True, "huge_tree": False}
@@ -42,6 +42,9 @@ def read_tree(body: bytes, content_type: str | None) -> Tree:
         text, encoding = decode(body, content_type)
     mended = repaired(text)
     root, error = _strictly(mended.encode("utf-8", "ignore"))
+    if root is None and "Extra content" in error and (shorter := without_what_follows(mended)):
+        mended = shorter
+        root, error = _strictly(mended.encode("utf-8", "ignore"))
     if root is None and "prefix" in error:
         mended = with_prefixes(mended)
         root, error = _strictly(mended.encode("utf-8", "ignore"))

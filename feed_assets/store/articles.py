@@ -60,6 +60,7 @@ class RecentHeadline:
     source: str
     domain: str | None
     published_at: datetime
+    lead: str = ""  # how its text begins, as `decide/headlines.py` spells it
 
 
 class Articles:

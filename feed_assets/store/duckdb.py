@@ -16,7 +16,7 @@ from typing import Any
 
 import duckdb
 
-from feed_assets.errors import StoreError
+from feed_assets.errors import StoreError, Unstorable
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
@@ -31,6 +31,7 @@ _FRAME_TYPES = {
     "blob": "object",
 }
 
+_REFUSED = (duckdb.DataError, duckdb.ConstraintException)
 _NO_DOWNLOADS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
@@ -90,6 +91,8 @@ class DuckDBEngine:
                 yield DuckDBConnection(raw)
                 raw.execute("COMMIT")
                 committed = True
+            except _REFUSED as error:
+                raise Unstorable(f"{self.path}: {_first_line(error)}") from error
             except duckdb.Error as error:
                 raise StoreError(f"{self.path}: {_first_line(error)}") from error
             finally:

@@ -15,7 +15,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError
+from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError, Unstorable
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
@@ -86,6 +86,8 @@ class PostgresEngine:
     def _translated(self, error: psycopg.Error) -> FeedAssetsError:
         if isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "feeds_url":
             return DuplicateFeed("a feed with this URL was added at the same moment")
+        if isinstance(error, psycopg.DataError | psycopg.IntegrityError):
+            return Unstorable(f"{mask_password(self.url)}: {self._first_line(error)}")
         what = "cannot reach " if isinstance(error, psycopg.OperationalError) and self._pool is None else ""
         return StoreError(f"{what}{mask_password(self.url)}: {self._first_line(error)}")
 

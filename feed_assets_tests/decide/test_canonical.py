@@ -281,3 +281,18 @@ def test_tracking_never_makes_an_item_a_new_one(parameters: str) -> None:
 )
 def test_a_page_is_known_by_its_path_after_its_site_moved(url: str, key: str) -> None:
     assert path_key(url) == key
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("https://youtu.be/dQw4w9WgXcQ?si=abc", "https://www.youtube.com/watch?v=dQw4w9WgXcQ", True),
+        ("https://en.m.wikipedia.org/wiki/RSS", "https://en.wikipedia.org/wiki/RSS", True),
+        ("https://github.com/o/amp", "https://github.com/o", False),
+        ("https://news.example/?at_pk=1", "https://news.example/?at_pk=2", False),
+        ("https://news.example/a?at_medium=RSS&at_campaign=KARANGA", "https://news.example/a", True),
+        ("https://news.example/a?rnd=1", "https://news.example/a?rnd=2", True),
+    ],
+)
+def test_what_is_one_page_and_what_only_looks_like_it(one: str, other: str, same: bool) -> None:
+    assert (canonical_url(one) == canonical_url(other)) is same

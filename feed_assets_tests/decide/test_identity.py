@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 import pytest
 
+from feed_assets.decide.identity import BY_ID, BY_LINK
 from feed_assets.model import Changes, Enclosure, Entry
 from feed_assets_tests.decide.entries import compared, identified, stored
 
@@ -173,3 +174,60 @@ def test_one_page_that_every_day_says_something_else_is_an_item_a_day() -> None:
 def test_a_real_batch_of_news_is_no_reason_to_distrust_ids() -> None:
     changes = compared(stories(20)[10:], stories(20)[:10])
     assert (tally(changes), changes.mode) == ((10, 0, 0), "id")
+
+
+def numbered(*names: str) -> list[Entry]:
+    """Entries whose ids say their place in the document."""
+    return [
+        Entry(guid=f"item-{place}", url=f"https://news.example/{name}", title=f"The story of {name}", content=f"All about {name}. " * 5)
+        for place, name in enumerate(names)
+    ]
+
+
+def test_ids_that_say_a_place_in_the_document_are_not_trusted() -> None:
+    first = numbered("a", "b", "c", "d", "e")
+    changes = compared(numbered("new", "a", "b", "c", "d"), first)
+    assert [item.entry.url for item in changes.new] == ["https://news.example/new"]
+    assert (changes.changed, len(changes.known), changes.mode) == ((), 4, BY_LINK)
+    assert "went to other items" in (changes.mode_reason or "")
+    later = compared(numbered("newer", "new", "a", "b", "c"), [*first, *numbered("new")], BY_LINK)
+    assert [item.entry.url for item in later.new] == ["https://news.example/newer"]
+
+
+def test_daily_items_with_the_same_titles_are_new_ones_each_day() -> None:
+    def day(number: int) -> list[Entry]:
+        titles = ("Weather forecast today", "Market report of the day", "Traffic in the morning", "What is on television")
+        return [
+            Entry(
+                guid=f"{number}-{title}",
+                url=f"https://news.example/{number}/{place}",
+                title=title,
+                content=f"On day {number} everything is otherwise than it was on the day before. " * 2,
+                published_at=datetime(2026, 3, number, tzinfo=UTC),
+            )
+            for place, title in enumerate(titles)
+        ]
+
+    changes = compared(day(2), day(1))
+    assert (len(changes.new), changes.mode) == (4, BY_ID)
+
+
+def test_one_item_whose_id_text_and_time_change_is_one_item() -> None:
+    def fetched(minute: int) -> Entry:
+        return Entry(
+            guid=f"id-{minute}",
+            url="https://news.example/live",
+            title="The live page",
+            content=f"It is {minute} past, and nothing happened that anybody would want to know of.",
+            published_at=datetime(2026, 3, 2, 10, minute, tzinfo=UTC),
+        )
+
+    changes = compared([fetched(30)], [fetched(10)])
+    assert (changes.new, len(changes.changed), changes.renamed) == ((), 1, 1)
+
+
+def test_a_page_with_an_edition_a_day_has_an_item_a_day() -> None:
+    def edition(day: int) -> Entry:
+        return Entry(guid=f"{day}", url="https://news.example/today", title="The paper", published_at=datetime(2026, 3, day, tzinfo=UTC))
+
+    assert len(compared([edition(3)], [edition(2)]).new) == 1

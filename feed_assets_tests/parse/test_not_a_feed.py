@@ -34,7 +34,7 @@ def refusal(body: bytes) -> str:
         (b"<?xml version='1.0'?><catalog><book/></catalog>", "XML with the root element <catalog>"),
         (b'{"hello": "world"}', "JSON of another kind"),
         (b"[1, 2]", "JSON of another kind"),
-        (b'{"version": "https://jsonfeed.org/version/1.1", "items": [', "JSON of another kind"),
+        (b'{"version": "https://jsonfeed.org/version/1.1", "items": [', "a broken JSON Feed"),
         (b"%PDF-1.7 ...", "a PDF file"),
         (b"\x89PNG\x00\x00", "a PNG picture"),
         (b"\x01\x00\x02", "binary data"),

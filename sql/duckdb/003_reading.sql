@@ -22,5 +22,6 @@ CREATE TABLE recent_headlines (
     source TEXT NOT NULL,
     domain TEXT,
     published_at TIMESTAMPTZ NOT NULL,
+    lead TEXT,
     expires_at TIMESTAMPTZ NOT NULL
 );
