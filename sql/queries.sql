@@ -176,6 +176,7 @@ SELECT
     count(*) FILTER (WHERE s.locked_until > :now) AS in_flight,
     count(DISTINCT s.lease_token) FILTER (WHERE s.locked_until > :now) AS batches,
     count(*) FILTER (WHERE s.locked_until <= :now) AS stuck,
+    count(*) FILTER (WHERE f.enabled AND s.next_run_at IS NULL AND s.last_status <> 'success') AS dead,
     min(s.next_run_at) FILTER (WHERE f.enabled AND s.locked_until IS NULL) AS next_run_at,
     count(*) AS feeds
 FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id

@@ -32,6 +32,19 @@ class Switch(StrEnum):
     off = "off"
 
 
+class State(StrEnum):
+    """What `feed list` says of a feed."""
+
+    ok = "ok"
+    new = "new"
+    queued = "queued"
+    fetching = "fetching"
+    failing = "failing"
+    dead = "dead"
+    paused = "paused"
+    disabled = "disabled"
+
+
 @app.command(epilog="Example: feed-assets feed add https://example.com/feed.xml --name Example --interval 30")
 def add(
     url: Annotated[str, typer.Argument(help="Where the feed is, with http:// or https://.", show_default=False)],
@@ -119,22 +132,41 @@ def discover(
         raise NotAFeed(f"no feed found at {mask_password(url)}: {found.reason or 'nothing is there'}")
 
 
-@app.command(name="list", epilog="Example: feed-assets feed list --json | jq '.[].feed_id'")
-def list_feeds(as_json: AsJson = False) -> None:
-    """All feeds with their state."""
+@app.command(name="list", epilog="Example: feed-assets feed list --dead")
+def list_feeds(
+    status: Annotated[State | None, typer.Option(help="Only feeds in this state.")] = None,
+    due: Annotated[bool, typer.Option("--due", help="Only feeds whose next run has come.")] = False,
+    dead: Annotated[bool, typer.Option("--dead", help="Only feeds that died; `feed sync` revives them.")] = False,
+    domain: Annotated[str | None, typer.Option(help="Only feeds of this root domain.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only feeds of this group.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """All feeds with their state, or those that the options name."""
     _, store = opened()
+    now = utc_now()
     with store.read() as tx:
-        rows = tx.feeds.overview()
+        rows = [
+            row
+            for row in tx.feeds.overview()
+            if (status is None or state(row) == status.value)
+            and (not due or (row["enabled"] and row["next_run_at"] is not None and row["next_run_at"] <= now))
+            and (not dead or state(row) == State.dead.value)
+            and (domain is None or row["root_domain"] == domain.lower())
+            and (group is None or row["feed_group"] == group)
+        ]
     if as_json:
         print_json([_shown(row) for row in rows])
         return
     print_table(
-        ("id", "source", "state", "last fetch", "next run", "articles/h", "last error"),
+        ("id", "source", "state", "enabled", "polling", "root domain", "last fetch", "next run", "articles/h", "last error"),
         (
             (
                 row["feed_id"],
                 row["source_name"],
                 state(row),
+                "yes" if row["enabled"] else "no",
+                "yes" if row["polling"] else "no",
+                row["root_domain"] or "-",
                 relative(row["last_fetched_at"]),
                 relative(row["next_run_at"]),
                 f"{row['articles_per_hour']:.2f}" if row["articles_per_hour"] is not None else "-",
@@ -254,14 +286,14 @@ def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `fee
 
 
 def state(row: dict[str, Any]) -> str:
-    """A feed's state in a word or two."""
+    """A feed's state in a word."""
     if not row["enabled"]:
-        return "disabled"
+        return State.disabled
     if row["fetch_status"] != "idle":
-        return str(row["fetch_status"])
+        return State(row["fetch_status"])
     if row["next_run_at"] is None:
-        return "dead" if row["last_status"] not in (None, "success") else "paused"
-    return "failing" if row["consecutive_errors"] else "ok" if row["last_success_at"] else "new"
+        return State.dead if row["last_status"] not in (None, "success") else State.paused
+    return State.failing if row["consecutive_errors"] else State.ok if row["last_success_at"] else State.new
 
 
 def reading_facts(row: dict[str, Any], facts: dict[str, Any]) -> dict[str, str]:

