@@ -15,12 +15,13 @@ import yaml
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy, Feed, FetchResult
+from feed_assets.model import ErrorPolicy, Feed, FeedState, FetchResult
 from feed_assets.settings import Settings
 from feed_assets.store import Store, Transaction
-from feed_assets.urls import domain_of, host_of, mask_password
+from feed_assets.urls import domain_of, host_of, mask_password, without_credentials
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
+RESERVED_IDS = frozenset({"all", "site", "group"})  # of the combined documents below /rss
 _LONGEST_URL = 8192
 _LONGEST_NAME = 300
 _EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in ("feed_id", "created_at", "updated_at", "deleted_at"))
@@ -162,6 +163,38 @@ def read_opml(content: bytes) -> list[Mapping[str, Any]]:
     return rows
 
 
+def to_opml(feeds: Iterable[Feed], *, with_credentials: bool = True) -> str:
+    """The feeds as OPML 2.0; "news/world" is an outline in an outline."""
+    root = ElementTree.Element("opml", version="2.0")
+    ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Feeds of feed_assets"
+    outlines: dict[str, ElementTree.Element] = {"": ElementTree.SubElement(root, "body")}
+
+    def outline(group: str) -> ElementTree.Element:
+        if group not in outlines:
+            above, _, name = group.rpartition("/")
+            outlines[group] = ElementTree.SubElement(outline(above), "outline", text=name, title=name)
+        return outlines[group]
+
+    for feed in feeds:
+        url = feed.url if with_credentials else without_credentials(feed.url)
+        ElementTree.SubElement(
+            outline(feed.feed_group or ""), "outline", type="rss", text=feed.source_name, title=feed.source_name, xmlUrl=url
+        )
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False).join(('<?xml version="1.0" encoding="UTF-8"?>\n', "\n"))
+
+
+def state_of(row: Mapping[str, Any]) -> FeedState:
+    """The state of a feed, from its row of the overview."""
+    if not row["enabled"]:
+        return FeedState.DISABLED
+    if row["fetch_status"] != "idle":
+        return FeedState(row["fetch_status"])
+    if row["next_run_at"] is None:
+        return FeedState.DEAD if row["last_status"] not in (None, "success") else FeedState.PAUSED
+    return FeedState.FAILING if row["consecutive_errors"] else FeedState.OK if row["last_success_at"] else FeedState.NEW
+
+
 def check_url(url: str) -> str:
     """A URL that can be fetched, or the reason why this one cannot."""
     url = url.strip()
@@ -192,7 +225,7 @@ def slug(url: str, taken: set[str]) -> str:
     dull = {"", "feed", "feeds", "rss", "atom", "index", "rss2.0", "feed.json"}
     name = re.sub(r"[^a-z0-9]+", "-", "-".join(word for word in words if word not in dull)).strip("-")[:60].strip("-") or "feed"
     unique, number = name, 1
-    while unique in taken:
+    while unique in taken or unique in RESERVED_IDS:
         number += 1
         unique = f"{name}-{number}"
     return unique
@@ -213,6 +246,8 @@ def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, An
     if unknown := set(options) - set(_EDITABLE):
         raise UsageError(f"unknown field {sorted(unknown)[0]!r}; a feed has {', '.join(_EDITABLE)}")
     name = slug(url, taken) if feed_id is None else str(feed_id)
+    if name in RESERVED_IDS:
+        raise UsageError(f"{name!r} cannot be an id: /rss/{name} is taken; choose another one with --id")
     if not _ID.fullmatch(name):
         raise UsageError(f"{name!r} cannot be an id: use lower-case letters, digits, dots, dashes and underscores (at most 100)")
     values = {"source_name": urlsplit(url).hostname or name, "root_domain": domain_of(url)} | dict(options)

@@ -5,6 +5,7 @@ The step of `refresh.py` that composes decide, store and publish.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -24,7 +25,7 @@ from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, H
 from feed_assets.parse import headline, sanitize_html
 from feed_assets.publish import Rendered, is_well_formed, render_rss
 from feed_assets.settings import Settings
-from feed_assets.store import CachedFeed, Memory, Store, Transaction
+from feed_assets.store import DURATIONS, CachedFeed, Memory, Store, Totals, Transaction
 from feed_assets.urls import mask_password, without_credentials
 
 _TITLES = 10  # in a report's preview
@@ -80,10 +81,11 @@ def _committed(
         feeds = tx.feeds.many(sorted(held))
         ours = [a for a in group if a.feed_id in held and _still_wanted(a, feeds[a.feed_id])]
         decisions = _decide(tx, settings, ours, feeds)
-        _write_items(tx, settings, token, [d for d in decisions if d.news])
+        joined = _write_items(tx, settings, token, [d for d in decisions if d.news])
         checks = _publish(tx, settings, [d for d in decisions if d.news])
         decisions = [replace(d, checks=(*d.checks, *checks.get(d.feed.feed_id, ()))) for d in decisions]
         _write_state(tx, token, decisions, run_id)
+        _count(tx, token, decisions, joined)
         moved = dict(filter(None, (_move(tx, token, decision) for decision in decisions)))
     decided = {decision.feed.feed_id: decision for decision in decisions}
     reports = []
@@ -146,15 +148,16 @@ def recognised(tx: Transaction, drafts: Mapping[str, Sequence[Draft]], modes: Ma
     return known
 
 
-def _write_items(tx: Transaction, settings: Settings, token: str, news: Sequence[Decision]) -> None:
-    """Raw responses and their items, new and changed; what is merely still there is only marked as seen."""
+def _write_items(tx: Transaction, settings: Settings, token: str, news: Sequence[Decision]) -> int:
+    """Raw responses and their items, new and changed; what is merely still there is only marked as seen. How many items were copies
+    of stories that were told before."""
     tx.items.save_bodies((_fetch_id(token, d), d.attempt.body_sha256 or "", d.attempt.result) for d in news)
     tx.items.touch((d.feed.feed_id, item.item_hash, d.attempt.result.fetched_at) for d in news for item in d.changes.known)
     stories = Stories(tx, settings)
     for decision in news:
         items = (*decision.changes.new, *decision.changes.changed)
         stories.add(decision.feed, _fetch_id(token, decision), decision.attempt.result.fetched_at, items)
-    stories.save()
+    return stories.save()
 
 
 class Stories:
@@ -172,9 +175,10 @@ class Stories:
     def add(self, feed: Feed, fetch_id: str, fetched_at: datetime, items: Sequence[Item]) -> None:
         self._batch.extend((feed, fetch_id, fetched_at, item) for item in items)
 
-    def save(self) -> None:
+    def save(self) -> int:
+        """How many items joined stories that were told before."""
         if not self._batch:
-            return
+            return 0
         self._batch.sort(key=lambda each: (each[2], each[0].feed_id))  # as a replay will see them
         keys = [key for feed, _, _, item in self._batch for key in (item_key(feed.feed_id, item.item_hash), *story_keys(item))]
         remembered = self._tx.articles.remembered(keys)
@@ -199,6 +203,8 @@ class Stories:
             for key in story.keys
             if key not in before
         )
+        seen = {item_key(feed.feed_id, item.item_hash) for feed, _, item in fresh}
+        return sum(not story.is_new and item_key(feed.feed_id, story.item.item_hash) in seen for feed, _, story in placed)
 
 
 def _article(feed: Feed, fetched_at: datetime, story: Placed) -> Article:
@@ -260,6 +266,26 @@ def _write_state(tx: Transaction, token: str, decisions: Sequence[Decision], run
             for d in decisions
         ]
     )
+
+
+def _count(tx: Transaction, token: str, decisions: Sequence[Decision], joined: int) -> None:
+    """For the metrics."""
+    if not decisions:
+        return
+    results = [decision.attempt.result for decision in decisions]
+    outcomes = Counter(result.outcome.value for result in results)
+    quick = {column: sum(result.duration_ms <= bound for result in results) for bound, column in DURATIONS.items()}
+    totals = Totals(
+        **{outcome.value: outcomes[outcome.value] for outcome in Outcome},
+        **quick,
+        total_bytes=sum(result.bytes_received for result in results),
+        total_ms=sum(result.duration_ms for result in results),
+        articles_parsed=sum(decision.attempt.parsed.found for decision in decisions if decision.attempt.parsed),
+        articles_inserted=sum(len(decision.changes.new) for decision in decisions) - joined,
+        articles_changed=sum(len(decision.changes.changed) for decision in decisions),
+        articles_deduplicated=joined,
+    )
+    tx.numbers.add(_fetch_id(token, decisions[0]), totals, at=max(result.fetched_at for result in results))
 
 
 def _move(tx: Transaction, token: str, decision: Decision) -> tuple[str, str] | None:

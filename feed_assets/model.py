@@ -42,6 +42,19 @@ class FetchStatus(StrEnum):
     FETCHING = "fetching"
 
 
+class FeedState(StrEnum):
+    """How a feed is, in a word."""
+
+    OK = "ok"
+    NEW = "new"
+    QUEUED = "queued"
+    FETCHING = "fetching"
+    FAILING = "failing"
+    DEAD = "dead"
+    PAUSED = "paused"
+    DISABLED = "disabled"
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     """A row of `feeds`: what the user wants."""

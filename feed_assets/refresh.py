@@ -51,11 +51,16 @@ class Batch:
     feed_ids: tuple[str, ...]
 
 
-def claim_due(store: Store, settings: Settings, *, now: datetime) -> tuple[list[Batch], Queue]:
-    """Claim what is due in batches, as far as MAX_BATCHES_IN_FLIGHT allows. Gives the queue as it was before, too."""
+def claim_due(store: Store, settings: Settings, *, now: datetime, signal: str | None = None) -> tuple[list[Batch], Queue]:
+    """Claim what is due in batches, as far as MAX_BATCHES_IN_FLIGHT allows. Gives the queue as it was before, too.
+
+    `signal` is who does so, for those who want to know whether anybody does.
+    """
     lease = timedelta(seconds=settings.lease_seconds)
     batches: list[Batch] = []
     with store.begin() as tx:
+        if signal:
+            tx.numbers.signal(signal, at=now)
         queue_before = tx.schedules.queue(now)
         for _ in range(settings.max_batches_in_flight - queue_before.batches):
             token = new_token(now)

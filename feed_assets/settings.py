@@ -94,6 +94,21 @@ class Settings(BaseModel):
     analyzer: Literal["none"] = Field("none", description="What analyses articles; there is no analyzer in this version.")
     api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")
     api_port: int = Field(8080, ge=0, le=65_535, description="Port the HTTP API listens on.")
+    api_token: str = Field("", description="Lets its bearer ask for a refresh with POST /api/feeds/ID/refresh; empty: nobody can.")
+    api_rate_limit: int = Field(
+        0, ge=0, le=1_000_000, description="Requests per minute and client that the HTTP API answers; 0: any number."
+    )
+    api_memory_mb: int = Field(
+        256, ge=32, le=65_536, description="Memory for finished documents, and as much for the copy of a DuckDB file."
+    )
+    api_articles: int = Field(
+        100_000, ge=100, le=10_000_000, description="The newest articles, as many of a DuckDB file as the HTTP API knows."
+    )
+    health_max_stuck: int = Field(10, ge=1, description="/health fails when so many leases have run out without anybody taking over.")
+    health_sensor_seconds: int = Field(180, ge=10, description="/health fails when the sensor has not looked for due feeds for so long.")
+    health_max_lag_seconds: int = Field(1800, ge=10, description="/health fails when a feed has been due for so long.")
+    metrics_feeds: int = Field(100, ge=0, le=100_000, description="Feeds that have metrics of their own in /metrics, the busiest ones.")
+    dagster_url: str = Field("http://127.0.0.1:3000", description="Where the Dagster UI is; used in links.")
     public_url: str = Field("", description="How others reach the HTTP API; used in links. Default: http://API_HOST:API_PORT.")
 
     @field_validator("log_level", mode="before")
@@ -125,6 +140,8 @@ class Settings(BaseModel):
         scheme = urlsplit(self.store_url).scheme
         if scheme not in ("duckdb", "postgresql", "postgres"):
             raise ValueError("DATABASE_URL must start with duckdb:/// or postgresql://")
+        if self.api_token and len(self.api_token) < 16:
+            raise ValueError("API_TOKEN is too short to be a secret: 16 characters at least")
         if self.dagster_database_url and urlsplit(self.dagster_database_url).scheme not in ("postgresql", "postgres"):
             raise ValueError("DAGSTER_DATABASE_URL must start with postgresql://")
         return self
@@ -165,6 +182,8 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
             source = f"profile {settings.profile}"
         if name.endswith("_url"):
             value = mask_password(value)
+        if name.endswith("_token") and value:
+            value = "***"
         value = str(value) if isinstance(value, Path) else value
         rows.append({"setting": name.upper(), "value": value, "source": source, "description": field.description})
     return rows

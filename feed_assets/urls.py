@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from urllib.parse import urlsplit
+from urllib.parse import unquote, unquote_plus, urlsplit
 
 import tldextract
 
@@ -35,6 +35,19 @@ def host_of(url: str) -> str:
         return url.lower()
     host = f"[{host}]" if ":" in host else host
     return host if port in (None, _DEFAULT_PORTS.get(parts.scheme.lower())) else f"{host}:{port}"
+
+
+def lenient_key(url: str) -> str:
+    """The same for spellings of one URL: percent-encoding, the case of the host, a last slash, credentials and fragments do not count."""
+    try:
+        parts = urlsplit(url.strip())
+        host, port = (parts.hostname or "").rstrip("."), parts.port
+    except ValueError:
+        return url
+    place = "" if port in (None, _DEFAULT_PORTS.get(parts.scheme.lower())) else f":{port}"
+    path = unquote(parts.path, errors="surrogateescape").rstrip("/")
+    query = unquote_plus(parts.query, errors="surrogateescape")
+    return f"{parts.scheme.lower()}://{host}{place}{path}" + (f"?{query}" if query else "")
 
 
 @lru_cache(maxsize=4096)

@@ -8,8 +8,9 @@ from dataclasses import asdict
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
+import lxml.html
 import pytest
-from fastapi.testclient import TestClient
+from httpx import Response
 from lxml import etree
 from markdown_it import MarkdownIt
 
@@ -24,6 +25,7 @@ from feed_assets.parse import parse_document
 from feed_assets.publish import is_well_formed, render_rss
 from feed_assets.settings import Settings
 from feed_assets.store import Store
+from feed_assets_tests.api.conftest import Client, readers
 from feed_assets_tests.conftest import make_settings
 from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.feed_server import FeedServer
@@ -281,7 +283,7 @@ def test_a_refresh_stores_and_the_api_serves_nothing_hostile(store: Store, setti
     assert len(articles) > len(PAYLOADS)
     for article in articles:
         assert_harmless_article(article["headline"], article["url"], article["content"])
-    with TestClient(create_app(settings, store)) as client:
+    with Client(create_app(settings, readers(settings))) as client:
         for name in hostile_feeds:
             answer = client.get(f"/rss/{name}")
             assert answer.headers["Content-Type"].startswith("application/rss+xml")
@@ -299,9 +301,26 @@ def test_a_refresh_stores_and_the_api_serves_nothing_hostile(store: Store, setti
             answer = client.get(address)
             if answer.headers["Content-Type"].startswith("application/rss+xml"):
                 assert_harmless_rss(answer.text)
-            else:
-                assert "json" in answer.headers["Content-Type"]  # nothing is served as a page
+            elif "json" in answer.headers["Content-Type"]:
                 _assert_harmless_json(answer.json())
+            else:
+                assert answer.headers["Content-Type"].split(";")[0] in ("text/x-opml", "text/plain")
+        for address in ("/", *(f"/feeds/{name}" for name in hostile_feeds)):
+            assert_harmless_page(client.get(address))
+
+
+def assert_harmless_page(answer: Response) -> None:
+    """No script but ours, no handler, no address that is none, and a browser that is told so."""
+    assert answer.status_code == 200 and "script-src 'self'" in answer.headers["Content-Security-Policy"]
+    page = lxml.html.document_fromstring(answer.text)
+    assert [script.get("src", "").partition("?")[0] for script in page.iter("script")] == ["/static/page.js"]
+    assert not any(script.text for script in page.iter("script"))
+    for element in page.iter():
+        for name, value in element.attrib.items():
+            assert not name.lower().startswith("on") and name != "style"
+            if name in ("href", "src", "action", "formaction"):
+                assert value == "data:," or value.startswith(("/", "#", "http://", "https://"))
+    assert not {str(element.tag) for element in page.iter()} & {"iframe", "object", "embed", "base", "img"}
 
 
 def _filled(path: str, known: dict[str, list[str]]) -> list[str]:

@@ -178,6 +178,7 @@ SELECT
     count(*) FILTER (WHERE s.locked_until <= :now) AS stuck,
     count(*) FILTER (WHERE f.enabled AND s.next_run_at IS NULL AND s.last_status <> 'success') AS dead,
     min(s.next_run_at) FILTER (WHERE f.enabled AND s.locked_until IS NULL) AS next_run_at,
+    min(s.next_run_at) FILTER (WHERE f.enabled AND s.next_run_at <= :now AND (s.locked_until IS NULL OR s.locked_until <= :now)) AS oldest_due_at,
     count(*) AS feeds
 FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
 WHERE f.deleted_at IS NULL;
@@ -367,6 +368,10 @@ ON CONFLICT (article_id) DO UPDATE SET
     content = excluded.content
 WHERE deduped_articles.feed_id = excluded.feed_id;
 
+-- name: note_changes
+INSERT INTO article_changes (article_id, changed_at) SELECT article_id, now() FROM incoming
+ON CONFLICT (article_id) DO UPDATE SET changed_at = excluded.changed_at;
+
 -- name: save_sources
 INSERT INTO article_sources (article_id, feed_id, item_hash)
 SELECT article_id, feed_id, item_hash FROM incoming
@@ -423,6 +428,111 @@ INSERT INTO events (event_id, event_type, payload, created_at)
 SELECT event_id, event_type, payload, created_at FROM incoming
 ON CONFLICT (event_id) DO NOTHING;
 
+-- name: save_totals
+INSERT INTO fetch_totals (total_id, noted_at, success, not_modified, temporary_error, permanent_error, unauthorized, total_bytes, total_ms,
+                          within_100ms, within_300ms, within_1s, within_3s, within_10s, within_30s, articles_parsed, articles_inserted,
+                          articles_changed, articles_deduplicated)
+SELECT total_id, noted_at, success, not_modified, temporary_error, permanent_error, unauthorized, total_bytes, total_ms,
+       within_100ms, within_300ms, within_1s, within_3s, within_10s, within_30s, articles_parsed, articles_inserted,
+       articles_changed, articles_deduplicated
+FROM incoming
+ON CONFLICT (total_id) DO NOTHING;
+
+-- name: sum_totals
+SELECT CAST(coalesce(sum(success), 0) AS BIGINT) AS success, CAST(coalesce(sum(not_modified), 0) AS BIGINT) AS not_modified,
+       CAST(coalesce(sum(temporary_error), 0) AS BIGINT) AS temporary_error,
+       CAST(coalesce(sum(permanent_error), 0) AS BIGINT) AS permanent_error,
+       CAST(coalesce(sum(unauthorized), 0) AS BIGINT) AS unauthorized, CAST(coalesce(sum(total_bytes), 0) AS BIGINT) AS total_bytes,
+       CAST(coalesce(sum(total_ms), 0) AS BIGINT) AS total_ms, CAST(coalesce(sum(within_100ms), 0) AS BIGINT) AS within_100ms,
+       CAST(coalesce(sum(within_300ms), 0) AS BIGINT) AS within_300ms, CAST(coalesce(sum(within_1s), 0) AS BIGINT) AS within_1s,
+       CAST(coalesce(sum(within_3s), 0) AS BIGINT) AS within_3s, CAST(coalesce(sum(within_10s), 0) AS BIGINT) AS within_10s,
+       CAST(coalesce(sum(within_30s), 0) AS BIGINT) AS within_30s, CAST(coalesce(sum(articles_parsed), 0) AS BIGINT) AS articles_parsed,
+       CAST(coalesce(sum(articles_inserted), 0) AS BIGINT) AS articles_inserted,
+       CAST(coalesce(sum(articles_changed), 0) AS BIGINT) AS articles_changed,
+       CAST(coalesce(sum(articles_deduplicated), 0) AS BIGINT) AS articles_deduplicated
+FROM fetch_totals;
+
+-- name: take_totals
+-- Old rows go, and come back as one: see `save_totals`.
+DELETE FROM fetch_totals WHERE noted_at < :before RETURNING *;
+
+-- name: feed_states
+-- As `catalog.state_of` has it, for all feeds at once.
+SELECT CASE
+    WHEN NOT f.enabled THEN 'disabled'
+    WHEN s.fetch_status <> 'idle' THEN s.fetch_status
+    WHEN s.next_run_at IS NULL THEN CASE WHEN s.last_status <> 'success' THEN 'dead' ELSE 'paused' END
+    WHEN s.consecutive_errors > 0 THEN 'failing'
+    WHEN s.last_success_at IS NOT NULL THEN 'ok'
+    ELSE 'new'
+END AS state, count(*) AS feeds
+FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id WHERE f.deleted_at IS NULL GROUP BY 1;
+
+-- name: busiest_feeds
+SELECT f.feed_id, t.articles_per_hour, s.interval_seconds, s.last_success_at, s.consecutive_errors
+FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id JOIN feed_stats t ON t.feed_id = f.feed_id
+WHERE f.deleted_at IS NULL AND f.enabled
+ORDER BY f.priority DESC, t.articles_per_hour DESC, f.feed_id LIMIT :feeds;
+
+-- name: stored
+SELECT (SELECT count(*) FROM deduped_articles) AS articles,
+       (SELECT count(*) FROM host_states WHERE blocked_until > :now) AS blocked_hosts;
+
+-- name: save_signals
+INSERT INTO signals (name, value, noted_at) SELECT name, value, noted_at FROM incoming
+ON CONFLICT (name) DO UPDATE SET value = excluded.value, noted_at = excluded.noted_at;
+
+-- name: signals
+SELECT name, value, noted_at FROM signals;
+
+-- name: editions_since
+SELECT feed_id, etag, updated_at FROM cached_feeds WHERE updated_at >= :since;
+
+-- name: cached_feeds_by_id
+SELECT * FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
+-- name: addresses
+-- What is needed to know which feed a request means, and whether it may have it.
+SELECT f.feed_id, f.url, f.source_name, f.enabled, f.root_domain, f.feed_group, s.interval_seconds
+FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id
+WHERE f.deleted_at IS NULL AND (CAST(:feed_ids AS TEXT[]) IS NULL OR f.feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))));
+
+-- name: addresses_version
+SELECT count(*) AS feeds, count(*) FILTER (WHERE enabled) AS enabled, count(deleted_at) AS deleted,
+       sum(CAST(extract(epoch FROM updated_at) AS DOUBLE PRECISION)) AS moments
+FROM feeds;
+
+-- name: articles_page
+SELECT a.article_id, a.url, a.canonical_url, a.headline, a.source, a.feed_id, a.published_at, a.published_at_estimated, a.content,
+       a.fetched_at, a.group_id, least(a.published_at, a.fetched_at) AS moment_at
+FROM deduped_articles a
+WHERE (CAST(:feed_id AS TEXT) IS NULL OR EXISTS (
+          SELECT 1 FROM article_sources c WHERE c.article_id = a.article_id AND c.feed_id = :feed_id))
+  AND (CAST(:source AS TEXT) IS NULL OR a.source = :source)
+  AND (CAST(:group_id AS TEXT) IS NULL OR a.group_id = :group_id)
+  AND (CAST(:since AS TIMESTAMPTZ) IS NULL OR a.published_at >= :since)
+  AND (CAST(:fetched_since AS TIMESTAMPTZ) IS NULL OR a.fetched_at >= :fetched_since)
+  AND (CAST(:word_1 AS TEXT) IS NULL OR a.headline ILIKE :word_1 ESCAPE '\')
+  AND (CAST(:word_2 AS TEXT) IS NULL OR a.headline ILIKE :word_2 ESCAPE '\')
+  AND (CAST(:word_3 AS TEXT) IS NULL OR a.headline ILIKE :word_3 ESCAPE '\')
+  AND (CAST(:word_4 AS TEXT) IS NULL OR a.headline ILIKE :word_4 ESCAPE '\')
+  AND (CAST(:after_at AS TIMESTAMPTZ) IS NULL OR least(a.published_at, a.fetched_at) < :after_at
+       OR (least(a.published_at, a.fetched_at) = :after_at AND a.article_id < :after_id))
+ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id DESC
+LIMIT :articles;
+
+-- name: article_at_url
+SELECT a.* FROM deduped_articles a WHERE a.canonical_url = :canonical_url OR a.url = :url
+ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id DESC LIMIT 1;
+
+-- name: carriers
+SELECT c.article_id, c.feed_id, f.source_name, r.url, r.author, r.raw AS extra, r.first_seen_at
+FROM article_sources c
+JOIN feeds f ON f.feed_id = c.feed_id
+LEFT JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
+WHERE c.article_id IN (SELECT unnest(CAST(:article_ids AS TEXT[])))
+ORDER BY c.article_id, r.first_seen_at, c.feed_id;
+
 -- name: feed_history
 SELECT * FROM fetch_history WHERE feed_id = :feed_id ORDER BY fetch_time DESC LIMIT :rows;
 
@@ -461,6 +571,9 @@ DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT ar
 -- name: prune_events
 -- Delivered or not: news of a month ago is no news.
 DELETE FROM events WHERE created_at < :before RETURNING event_id;
+
+-- name: prune_changes
+DELETE FROM article_changes WHERE changed_at < :before RETURNING article_id;
 
 -- name: prune_hosts
 DELETE FROM host_states

@@ -5,34 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import APIRouter
+from starlette.responses import Response
 
 from feed_assets.api.access import StoreAccess
+from feed_assets.api.json import Json
+from feed_assets.api.problems import problems_of
+from feed_assets.api.schema import FeedDetail, Feeds
+from feed_assets.catalog import state_of
 from feed_assets.errors import UnknownFeed
 from feed_assets.urls import mask_password
 
 router = APIRouter(prefix="/api", tags=["feeds"])
+_ATTEMPTS = 20
 
 
-@router.get("/feeds")
-def feeds(store: StoreAccess) -> dict[str, list[dict[str, Any]]]:
+@router.get("/feeds", response_class=Json, response_model=None, responses={200: {"model": Feeds}, **problems_of(503)})
+@router.head("/feeds", include_in_schema=False)
+def feeds(store: StoreAccess) -> Response:
     """All feeds."""
     with store.read() as tx:
-        return {"feeds": [_shown(row) for row in tx.feeds.overview()]}
+        return Json({"feeds": [shown(row) for row in tx.feeds.overview()]})
 
 
-@router.get("/feeds/{feed_id}")
-def feed(store: StoreAccess, feed_id: str) -> dict[str, Any]:
+@router.get("/feeds/{feed_id}", response_class=Json, response_model=None, responses={200: {"model": FeedDetail}, **problems_of(404, 503)})
+@router.head("/feeds/{feed_id}", include_in_schema=False)
+def feed(store: StoreAccess, feed_id: str) -> Response:
     """One feed, with its next run and the reasons for it, and its latest fetches."""
+    if "\x00" in feed_id:
+        raise UnknownFeed(feed_id)
     with store.read() as tx:
-        if tx.feeds.get(feed_id) is None:
-            raise UnknownFeed(feed_id)
         row = next(iter(tx.feeds.overview(feed_id)), None)
-        history = tx.items.history(feed_id, rows=20)
+        history = tx.items.history(feed_id, rows=_ATTEMPTS) if row else []
     if row is None:
         raise UnknownFeed(feed_id)
-    return _shown(row) | {"history": history}
+    return Json(shown(row) | {"history": history})
 
 
-def _shown(row: dict[str, Any]) -> dict[str, Any]:
-    """Without what is nobody's business: passwords in URLs."""
-    return row | {"url": mask_password(row["url"])}
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    """With the state in a word, without what is nobody's business: passwords in URLs."""
+    hidden = {name: mask_password(row[name]) for name in ("url", "redirect_url") if row[name]}
+    return row | hidden | {"state": state_of(row)}

@@ -1,67 +1,91 @@
-"""`/rss`: the finished XML, with the manners that we ask of others: ETag, Last-Modified, max-age, 304."""
+"""`/rss`: the finished XML, with the manners that we ask of others: ETag, Last-Modified, max-age, 304.
+
+Answered from the shelf, without a thread and without the database; only what does not fit there is read when it is asked for.
+"""
 
 from __future__ import annotations
 
-from email.utils import format_datetime, parsedate_to_datetime
-from typing import Any
+from collections.abc import Callable
+from typing import Annotated, Any
 
-from fastapi import APIRouter, HTTPException, Request, Response
+from fastapi import APIRouter, HTTPException, Path, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import Response
 
-from feed_assets.api.access import StoreAccess
-from feed_assets.model import Feed
-from feed_assets.store import CachedFeed, Transaction
+from feed_assets.api.access import ShelfAccess
+from feed_assets.api.asgi import takes_gzip
+from feed_assets.api.express import is_current, max_age_of
+from feed_assets.api.problems import problems_of
+from feed_assets.api.shelf import Document
+from feed_assets.errors import StoreError
+from feed_assets.store import Address
 
-router = APIRouter(tags=["feeds"])
-_ANSWERS: dict[int | str, dict[str, Any]] = {
-    200: {"content": {"application/rss+xml": {}}},
+router = APIRouter(tags=["documents"])
+XML = {"application/rss+xml": {"schema": {"type": "string"}}}
+ANSWERS: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The document", "content": XML},
     304: {"description": "Not modified"},
-    403: {"description": "The feed is disabled"},
+    **problems_of(400, 404, 503),
 }
 
 
-@router.get("/rss", response_class=Response, responses=_ANSWERS)
+@router.get("/rss", response_class=Response, responses=ANSWERS | problems_of(403))
 @router.head("/rss", include_in_schema=False)
-def by_url(request: Request, store: StoreAccess, url: str) -> Response:
-    """The cached RSS document of the feed with this URL."""
-    with store.read() as tx:
-        feed = next((feed for feed in tx.feeds.at_url(url) if feed.deleted_at is None), None)
-        return _serve(request, tx, feed, url)
+async def by_url(request: Request, shelf: ShelfAccess, url: Annotated[str, Query(description="The feed's URL.")]) -> Response:
+    """The RSS document of the feed at this URL. Differences in percent-encoding and a last slash are forgiven."""
+    return await _serve(request, shelf.find, url)
 
 
-@router.get("/rss/{feed_id}", response_class=Response, responses=_ANSWERS)
+@router.get("/rss/{feed_id}", response_class=Response, responses=ANSWERS | problems_of(403))
 @router.head("/rss/{feed_id}", include_in_schema=False)
-def by_id(request: Request, store: StoreAccess, feed_id: str) -> Response:
-    """The cached RSS document of a feed."""
-    with store.read() as tx:
-        feed = tx.feeds.get(feed_id)
-        return _serve(request, tx, feed if feed and feed.deleted_at is None else None, feed_id)
+async def by_id(request: Request, shelf: ShelfAccess, feed_id: Annotated[str, Path(description="The feed's id.")]) -> Response:
+    """The RSS document of a feed."""
+    return await _serve(request, shelf.address, feed_id)
 
 
-def _serve(request: Request, tx: Transaction, feed: Feed | None, asked: str) -> Response:
-    if feed is None:
+async def _serve(request: Request, find: Callable[[str], Address | None], asked: str) -> Response:
+    state = request.app.state
+    if not state.watcher.is_ready:  # the very first request, or a database that was never there
+        await run_in_threadpool(state.watcher.catch_up)
+        state.watcher.start()
+    address = find(asked)
+    if address is None:
+        if not state.watcher.is_ready:
+            raise StoreError(state.watcher.trouble or "the first look at the database is not done yet")
         raise HTTPException(404, f"there is no feed {asked!r}")
-    if not feed.enabled:
-        raise HTTPException(403, f"feed {feed.feed_id!r} is disabled")
-    cached = tx.articles.cached(feed.feed_id)
-    schedule = tx.schedules.get(feed.feed_id)
-    if cached is None:
-        raise HTTPException(404, f"nothing of feed {feed.feed_id!r} is published yet; it has not been fetched with success so far")
-    max_age = min((schedule.interval_seconds if schedule else None) or 60, 3600)
+    if not address.enabled:
+        raise HTTPException(403, f"feed {address.feed_id!r} is disabled")
+    document = state.shelf.get(address.feed_id)
+    if document is None:
+        if not state.shelf.is_published(address.feed_id):
+            raise HTTPException(404, f"nothing of feed {address.feed_id!r} is published yet; it has not been fetched with success so far")
+        document = await run_in_threadpool(_read, state, address.feed_id)
+    return answer(request, document, max_age_of(address))
+
+
+def _read(state: Any, feed_id: str) -> Document:
+    with state.store.read() as tx:
+        row = tx.reading.cached([feed_id])[0]
+    document = Document(row.xml_content, row.etag, row.updated_at)
+    state.shelf.put(feed_id, document)
+    return document
+
+
+def answer(request: Request, document: Document, max_age: int) -> Response:
+    """The document, or that the client has it."""
+    asked = request.headers
+    packs = takes_gzip(asked.get("accept-encoding", "").encode("latin-1", "replace"))
     headers = {
-        "ETag": cached.etag,
-        "Last-Modified": format_datetime(cached.updated_at, usegmt=True),
-        "Cache-Control": f"public, max-age={max_age}",
+        "etag": document.packed_etag if packs else document.etag,
+        "last-modified": document.last_modified,
+        "cache-control": f"public, max-age={max_age}",
+        "vary": "Accept-Encoding",
     }
-    if _is_current(request, cached):
+    watcher = request.app.state.watcher
+    if watcher.is_stale:
+        headers |= {"warning": '110 - "Response is Stale"', "age": str(round(watcher.age))}
+    if is_current(document, asked.get("if-none-match"), asked.get("if-modified-since")):
         return Response(status_code=304, headers=headers)
-    return Response(cached.xml_content, media_type="application/rss+xml; charset=utf-8", headers=headers)
-
-
-def _is_current(request: Request, cached: CachedFeed) -> bool:
-    """Whether the client has this version already. If-None-Match, when given, decides alone."""
-    if (tags := request.headers.get("If-None-Match")) is not None:
-        return tags.strip() == "*" or cached.etag in [tag.strip().removeprefix("W/") for tag in tags.split(",")]
-    try:
-        return cached.updated_at <= parsedate_to_datetime(request.headers["If-Modified-Since"])
-    except (KeyError, TypeError, ValueError):
-        return False
+    if packs:
+        headers["content-encoding"] = "gzip"
+    return Response(document.packed if packs else document.plain, media_type="application/rss+xml; charset=utf-8", headers=headers)

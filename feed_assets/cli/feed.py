@@ -10,16 +10,17 @@ import typer
 
 from feed_assets import catalog
 from feed_assets.cli.context import opened
-from feed_assets.cli.output import err, out, print_facts, print_json, print_table, relative
+from feed_assets.cli.output import err, out, print_facts, print_json, print_table
 from feed_assets.discover import Found, look_at, try_well_known_paths
 from feed_assets.errors import NotAFeed, UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy, Outcome
+from feed_assets.model import ErrorPolicy, FeedState, Outcome
 from feed_assets.parse import FeedLink, plain_text
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
 from feed_assets.settings import settings as current_settings
 from feed_assets.store import Store
 from feed_assets.urls import mask_password
+from feed_assets.words import relative
 
 app = typer.Typer(no_args_is_help=True, help="Add, list, change and remove feeds.")
 
@@ -30,19 +31,6 @@ AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 class Switch(StrEnum):
     on = "on"
     off = "off"
-
-
-class State(StrEnum):
-    """What `feed list` says of a feed."""
-
-    ok = "ok"
-    new = "new"
-    queued = "queued"
-    fetching = "fetching"
-    failing = "failing"
-    dead = "dead"
-    paused = "paused"
-    disabled = "disabled"
 
 
 @app.command(epilog="Example: feed-assets feed add https://example.com/feed.xml --name Example --interval 30")
@@ -134,7 +122,7 @@ def discover(
 
 @app.command(name="list", epilog="Example: feed-assets feed list --dead")
 def list_feeds(
-    status: Annotated[State | None, typer.Option(help="Only feeds in this state.")] = None,
+    status: Annotated[FeedState | None, typer.Option(help="Only feeds in this state.")] = None,
     due: Annotated[bool, typer.Option("--due", help="Only feeds whose next run has come.")] = False,
     dead: Annotated[bool, typer.Option("--dead", help="Only feeds that died; `feed sync` revives them.")] = False,
     domain: Annotated[str | None, typer.Option(help="Only feeds of this root domain.")] = None,
@@ -148,9 +136,9 @@ def list_feeds(
         rows = [
             row
             for row in tx.feeds.overview()
-            if (status is None or state(row) == status.value)
+            if (status is None or catalog.state_of(row) == status)
             and (not due or (row["enabled"] and row["next_run_at"] is not None and row["next_run_at"] <= now))
-            and (not dead or state(row) == State.dead.value)
+            and (not dead or catalog.state_of(row) == FeedState.DEAD)
             and (domain is None or row["root_domain"] == domain.lower())
             and (group is None or row["feed_group"] == group)
         ]
@@ -163,7 +151,7 @@ def list_feeds(
             (
                 row["feed_id"],
                 row["source_name"],
-                state(row),
+                catalog.state_of(row),
                 "yes" if row["enabled"] else "no",
                 "yes" if row["polling"] else "no",
                 row["root_domain"] or "-",
@@ -192,7 +180,9 @@ def show(feed_id: FeedId, as_json: AsJson = False) -> None:
         return
     told = ("identity_mode", "identity_reason", "reading")
     print_facts(
-        {"state": state(row)} | {name: value for name, value in _shown(row).items() if name not in told} | reading_facts(row, facts)
+        {"state": catalog.state_of(row)}
+        | {name: value for name, value in _shown(row).items() if name not in told}
+        | reading_facts(row, facts)
     )
     out.print()
     columns = ("fetch_time", "outcome", "status_code", "articles_found", "articles_new", "bytes", "duration_ms", "error_message")
@@ -283,17 +273,6 @@ def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `fee
     out.print(f"{len(result.added)} added, {len(result.unchanged)} there already, {len(result.rejected)} rejected")
     if result.rejected:
         raise typer.Exit(1)
-
-
-def state(row: dict[str, Any]) -> str:
-    """A feed's state in a word."""
-    if not row["enabled"]:
-        return State.disabled
-    if row["fetch_status"] != "idle":
-        return State(row["fetch_status"])
-    if row["next_run_at"] is None:
-        return State.dead if row["last_status"] not in (None, "success") else State.paused
-    return State.failing if row["consecutive_errors"] else State.ok if row["last_success_at"] else State.new
 
 
 def reading_facts(row: dict[str, Any], facts: dict[str, Any]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from feed_assets.cli.up import up
 from feed_assets.errors import FeedAssetsError
 from feed_assets.logs import configure_logging
 from feed_assets.settings import describe_settings, settings
+from feed_assets.store import open_readers
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -43,7 +44,8 @@ def serve(
 
     from feed_assets.api.app import create_app
 
-    current, store = opened()
+    current, _ = opened()  # brings the schema up to date
+    store = open_readers(current.store_url, memory_mb=current.api_memory_mb, most_articles=current.api_articles)
     configure_logging(current)
     address, number = host or current.api_host, current.api_port if port is None else port
     free_port(address, number, "--port")

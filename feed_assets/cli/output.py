@@ -1,21 +1,21 @@
-"""Tables for people, JSON for programs, times in words."""
+"""Tables for people, JSON for programs."""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from feed_assets.words import relative
+
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
-
-_UNITS = ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h"), (float("inf"), 86_400, "days"))
 
 
 def print_json(value: Any) -> None:
@@ -40,17 +40,6 @@ def print_facts(facts: Mapping[str, Any]) -> None:
     for name, value in facts.items():
         shown = relative(value) if isinstance(value, datetime) else "-" if value is None else str(value)
         out.print(f"{name:<{width}}  {shown}", markup=False, soft_wrap=True)
-
-
-def relative(moment: datetime | None, now: datetime | None = None) -> str:
-    """in 5 min, 3 h ago."""
-    if moment is None:
-        return "-"
-    seconds = (moment - (now or datetime.now(UTC))).total_seconds()
-    size = abs(seconds)
-    unit, words = next((unit, words) for limit, unit, words in _UNITS if size < limit)
-    amount = f"{size / unit:.0f} {words}"
-    return f"in {amount}" if seconds > 0 else f"{amount} ago"
 
 
 def _encode(value: Any) -> Any:

@@ -10,12 +10,13 @@ import typer
 from rich.progress import Progress
 
 from feed_assets.cli.context import opened
-from feed_assets.cli.output import err, out, print_json, print_table, relative
+from feed_assets.cli.output import err, out, print_json, print_table
 from feed_assets.errors import FeedAssetsError, UnknownFeed, UsageError
 from feed_assets.model import FeedReport
 from feed_assets.refresh import claim_due, utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import Store
+from feed_assets.words import relative
 
 FeedIds = Annotated[list[str] | None, typer.Argument(help="Feeds by id.", show_default=False)]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]

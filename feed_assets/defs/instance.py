@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 from pathlib import Path
+from typing import Any
 
 import dagster as dg
 import yaml
@@ -33,6 +34,21 @@ def prepare_dagster_home(settings: Settings) -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         _touch_storage()
     return home
+
+
+def event_log_size(instance: dg.DagsterInstance) -> dict[str, float]:
+    """How large Dagster's event log is, and how many runs there are: signals for the metrics. What cannot be measured is left out."""
+    sizes: dict[str, float] = {"dagster_runs": float(instance.get_runs_count())}
+    storage: Any = instance.event_log_storage
+    history = Path(instance.root_directory) / "history"
+    if "postgres" in type(storage).__name__.lower():
+        with storage.index_connection() as connection:
+            sizes["dagster_event_log_bytes"] = float(
+                connection.exec_driver_sql("SELECT pg_total_relation_size('event_logs')").scalar() or 0
+            )
+    elif history.is_dir():
+        sizes["dagster_event_log_bytes"] = float(sum(path.stat().st_size for path in history.rglob("*") if path.is_file()))
+    return sizes
 
 
 def _touch_storage() -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from feed_assets.defs.instance import event_log_size
 from feed_assets.defs.jobs import BATCH_TAG, PROCESS_TAG, refresh_feeds
 from feed_assets.defs.resources import Pipeline
 from feed_assets.holding import DEAD_AFTER
@@ -64,7 +65,11 @@ def recover(pipeline: Pipeline, instance: dg.DagsterInstance) -> Recovered:
     for record in instance.get_run_records(dg.RunsFilter(job_name=refresh_feeds.name, statuses=[dg.DagsterRunStatus.STARTED])):
         if record.dagster_run.run_id not in alive and _older(record, now, _ABANDONED):
             runs += _end(instance, record, "nobody works on it any more")
+    sizes = event_log_size(instance)
     with store.begin() as tx:
+        tx.numbers.signal("recovery", at=now)
+        for name, value in sizes.items():
+            tx.numbers.signal(name, at=now, value=value)
         feeds = 0
         for token in dead:
             feeds += tx.schedules.release(token)

@@ -20,7 +20,7 @@ from feed_assets.store import Queue
 def due_feeds_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[Pipeline]) -> dg.SensorResult:
     with pipeline.store.read() as tx:
         live = tx.feeds.live_ids()
-    batches, queue = claim_due(pipeline.store, pipeline.settings, now=pipeline.clock())
+    batches, queue = claim_due(pipeline.store, pipeline.settings, now=pipeline.clock(), signal="sensor")
     claimed = {feed_id for batch in batches for feed_id in batch.feed_ids}
     partitions = partition_changes(live, context.instance.get_dynamic_partitions(PARTITIONS_NAME), first=claimed)
     return dg.SensorResult(

@@ -21,10 +21,29 @@ from feed_assets.store.hosts import Hosts
 from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
 from feed_assets.store.migrations import migrate
+from feed_assets.store.reading import Address, Reading, Wanted
 from feed_assets.store.schedules import Queue, Schedules
+from feed_assets.store.totals import DURATIONS, Numbers, Signal, Totals
 from feed_assets.urls import mask_password
 
-__all__ = ["CachedFeed", "Edition", "InFlight", "Memory", "Queue", "RecentHeadline", "Store", "Transaction", "connect", "open_store"]
+__all__ = [
+    "DURATIONS",
+    "Address",
+    "CachedFeed",
+    "Edition",
+    "InFlight",
+    "Memory",
+    "Queue",
+    "RecentHeadline",
+    "Signal",
+    "Store",
+    "Totals",
+    "Transaction",
+    "Wanted",
+    "connect",
+    "open_readers",
+    "open_store",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +54,8 @@ class Transaction:
     items: Items
     articles: Articles
     hosts: Hosts
+    reading: Reading
+    numbers: Numbers
     housekeeping: Housekeeping
 
     @classmethod
@@ -46,6 +67,8 @@ class Transaction:
             Items(connection),
             Articles(connection),
             Hosts(connection),
+            Reading(connection),
+            Numbers(connection),
             Housekeeping(connection),
         )
 
@@ -88,18 +111,34 @@ def open_store(url: str) -> Store:
     return store
 
 
+def open_readers(url: str, *, memory_mb: int, most_articles: int) -> Store:
+    """The same for a process that mostly reads: on DuckDB from a copy of its own, on Postgres through its pool."""
+    path = _duckdb_path(url)
+    if path is None:
+        return connect(url)
+    from feed_assets.store.replica import Replica
+
+    return Store(Replica(path, memory_mb=memory_mb, most_articles=most_articles))
+
+
 def _engine(url: str) -> Engine:
-    parts = urlsplit(url)
-    if parts.scheme == "duckdb":
+    if (path := _duckdb_path(url)) is not None:
         from feed_assets.store.duckdb import DuckDBEngine
 
-        # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
-        path = unquote(parts.path.removeprefix("/"))
-        if parts.netloc or path in ("", "/", ":memory:"):
-            raise SettingsError(f"{url!r} names no file; write duckdb:///path/to/feeds.duckdb, with three slashes or four")
-        return DuckDBEngine(Path(path))
-    if parts.scheme in ("postgresql", "postgres"):
+        return DuckDBEngine(path)
+    if urlsplit(url).scheme in ("postgresql", "postgres"):
         from feed_assets.store.postgres import PostgresEngine
 
         return PostgresEngine(url)
     raise SettingsError(f"{mask_password(url)!r} is neither duckdb:///... nor postgresql://...")
+
+
+def _duckdb_path(url: str) -> Path | None:
+    parts = urlsplit(url)
+    if parts.scheme != "duckdb":
+        return None
+    # As SQLAlchemy has it: three slashes before a relative path, four before an absolute one.
+    path = unquote(parts.path.removeprefix("/"))
+    if parts.netloc or path in ("", "/", ":memory:"):
+        raise SettingsError(f"{url!r} names no file; write duckdb:///path/to/feeds.duckdb, with three slashes or four")
+    return Path(path)

@@ -99,6 +99,8 @@ class Articles:
             if first is not article and first.feed_id == article.feed_id:  # a later version; another feed's copy changes nothing
                 latest[article.article_id] = replace(article, published_at=first.published_at, fetched_at=first.fetched_at)
         self._db.write("save_articles", _ARTICLE_COLUMNS, ([getattr(a, name) for name in _ARTICLE_COLUMNS] for a in latest.values()))
+        if self._db.is_copied:
+            self._db.write("note_changes", ("article_id",), ([article_id] for article_id in latest))
 
     def save_sources(self, sources: Iterable[tuple[str, str, str]]) -> None:
         """Which feeds carried a story: (article_id, feed_id, item_hash)."""

@@ -21,9 +21,28 @@ INTEGER_COLUMNS = frozenset(
         "total_articles_fetched",
         "consecutive_failures",
         "redirect_count",
+        "success",
+        "not_modified",
+        "temporary_error",
+        "permanent_error",
+        "unauthorized",
+        "total_bytes",
+        "total_ms",
+        "within_100ms",
+        "within_300ms",
+        "within_1s",
+        "within_3s",
+        "within_10s",
+        "within_30s",
+        "articles_parsed",
+        "articles_inserted",
+        "articles_changed",
+        "articles_deduplicated",
     }
 )
-FLOAT_COLUMNS = frozenset({"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours"})
+FLOAT_COLUMNS = frozenset(
+    {"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours", "value"}
+)
 TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch"})
 
 

@@ -124,8 +124,7 @@ class DuckDBEngine:
                 return self._file.attach(read_only=read_only)
             except duckdb.Error as error:
                 # A file of another process, or one that is being created at this very moment.
-                waits = "Could not set lock on file" in str(error)
-                if not waits:
+                if not is_locked(error):
                     raise StoreError(f"cannot use {self.path} as a database: {_first_line(error)}") from None
                 if time.monotonic() > deadline:
                     raise StoreError(f"{self.path} has been in use by another process for {self.patience:.0f} s") from None
@@ -133,7 +132,14 @@ class DuckDBEngine:
                 pause = min(pause * 1.5, 0.1)
 
 
+def is_locked(error: Exception) -> bool:
+    """Whether another process has the file."""
+    return "Could not set lock on file" in str(error)
+
+
 class DuckDBConnection:
+    is_copied = True
+
     def __init__(self, raw: duckdb.DuckDBPyConnection) -> None:
         self._raw = raw
         self._queries = load_queries("duckdb", "${}")

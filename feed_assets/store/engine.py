@@ -12,6 +12,8 @@ Row = dict[str, Any]
 class Connection(Protocol):
     """One open transaction."""
 
+    is_copied: bool  # whether readers keep copies of their own, and need to be told what has changed
+
     def rows(self, query: str, /, **parameters: Any) -> list[Row]:
         """Run a named query and give its rows."""
 

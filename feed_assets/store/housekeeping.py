@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from feed_assets.settings import Settings
 from feed_assets.store.articles import Articles, Memory
 from feed_assets.store.engine import Connection
+from feed_assets.store.totals import Numbers
 
 # (feed_id, item_hash) -> the key under which `dedup_cache` remembers the item; stores do not know how it is made.
 ItemKey = Callable[[str, str], str]
@@ -35,6 +36,10 @@ class Housekeeping:
         gone["deduped_articles"] = self._delete("prune_articles", before=before(settings.article_retention_days))
         gone["dedup_cache"] = self._delete("prune_dedup_cache", now=now)
         self._delete("prune_headlines", now=now)
+        self._delete("prune_changes", before=before(2))
+        numbers = Numbers(self._db)
+        numbers.sum_up(before(1))
+        numbers.signal("housekeeping", at=now)
         self._delete("prune_hosts", before=before(1))
         gone["events"] = self._delete("prune_events", before=before(settings.history_retention_days))
         return gone

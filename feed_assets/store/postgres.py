@@ -109,6 +109,8 @@ class PostgresEngine:
 
 
 class PostgresConnection:
+    is_copied = False
+
     def __init__(self, raw: psycopg.Connection[dict[str, Any]]) -> None:
         self._raw = raw
         self._queries = load_queries("postgres", "%({})s")

@@ -51,6 +51,7 @@ class Queue:
     stuck: int
     dead: int  # paused after an error, until somebody revives them
     next_run_at: datetime | None
+    oldest_due_at: datetime | None = None
 
 
 class Schedules:
@@ -62,6 +63,10 @@ class Schedules:
 
     def queue(self, now: datetime) -> Queue:
         return Queue(**self._db.rows("queue_counts", now=now)[0])
+
+    def states(self) -> dict[str, int]:
+        """How many feeds are in each state; states that none is in are left out."""
+        return {row["state"]: row["feeds"] for row in self._db.rows("feed_states")}
 
     def claim_due(self, token: str, *, now: datetime, lease: timedelta, limit: int) -> list[str]:
         """Take up to `limit` due feeds: highest priority first, then longest overdue."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 from fastapi.testclient import TestClient
@@ -12,7 +13,7 @@ from feed_assets import catalog
 from feed_assets.api.app import create_app
 from feed_assets.refresh import refresh_feeds
 from feed_assets.settings import Settings
-from feed_assets.store import Store, open_store
+from feed_assets.store import Store, open_readers, open_store
 from feed_assets_tests.conftest import ENGINES, make_settings
 from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
@@ -20,6 +21,22 @@ from feed_assets_tests.support.feed_server import FeedServer, rss
 from feed_assets_tests.support.refreshing import add, refresh_one
 
 BARE = "<rss version='2.0'><channel><title>Bare</title><item><title>one</title><guid>1</guid></item></channel></rss>"
+
+
+class Client(TestClient):
+    """Sees what was committed last. A browser or a program sees it within two seconds: see `test_freshness`."""
+
+    def request(self, *args: Any, **options: Any) -> Any:
+        watcher = self.app.state.watcher  # type: ignore[attr-defined]
+        deadline = time.monotonic() + 3
+        while not watcher.catch_up() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return super().request(*args, **options)
+
+
+def readers(settings: Settings) -> Store:
+    """The store as the API opens it."""
+    return open_readers(settings.store_url, memory_mb=64, most_articles=1000)
 
 
 class Served(NamedTuple):
@@ -49,7 +66,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
     catalog.edit_feed(store, settings, "disabled", now=clock(), enabled=False)
     catalog.delete_feed(store, "deleted", now=clock())
     server.close()
-    with TestClient(create_app(settings, store)) as client:
+    with Client(create_app(settings, readers(settings))) as client:
         yield Served(client, store, urls)
     store.close()
     if request.param == "postgres":
@@ -58,7 +75,7 @@ def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 @pytest.fixture
 def client(settings: Settings, store: Store) -> Iterator[TestClient]:
-    with TestClient(create_app(settings, store)) as running:
+    with Client(create_app(settings, readers(settings))) as running:
         yield running
 
 

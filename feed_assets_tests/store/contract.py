@@ -22,6 +22,9 @@ TABLES: dict[str, tuple[str, ...]] = {
         "events": "event_id event_type payload created_at delivered_at",
         "host_states": "host busy_token busy_until free_at last_request_at consecutive_failures blocked_until blocked_reason",
         "recent_headlines": "headline_key article_id headline source domain published_at expires_at",
+        "signals": "name value noted_at",
+        "fetch_totals": "total_id noted_at success not_modified temporary_error permanent_error unauthorized total_bytes total_ms",
+        "article_changes": "article_id changed_at",
         "batches": "token run_id started_at alive_at",
         "first_responses": "feed_id fetched_at outcome reason status_code url headers body",
     }.items()

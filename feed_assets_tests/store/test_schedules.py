@@ -147,7 +147,7 @@ def test_the_queue_counts_what_is_due_in_flight_and_stuck(tx: Transaction) -> No
     put(tx, "later", due=NOW + DAY)
     tx.feeds.delete("deleted", now=NOW)
     later = NOW + 2 * MINUTE
-    assert queue(tx, later) == Queue(feeds=7, due=2, in_flight=3, batches=2, stuck=1, dead=0, next_run_at=NOW)
+    assert queue(tx, later) == Queue(feeds=7, due=2, in_flight=3, batches=2, stuck=1, dead=0, next_run_at=NOW, oldest_due_at=NOW)
 
 
 @pytest.mark.parametrize(("columns", "expected"), [({}, NOW + DAY), ({"enabled": False}, None)])

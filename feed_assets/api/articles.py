@@ -1,0 +1,135 @@
+"""`/api/articles`, `/api/item`, `/api/site`: stories, newest first, by feed, by word, by address, by site."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from fastapi import APIRouter, HTTPException, Query
+from starlette.responses import Response
+
+from feed_assets.api.access import ShelfAccess, StoreAccess
+from feed_assets.api.json import Json
+from feed_assets.api.problems import problems_of
+from feed_assets.api.schema import Article, Articles, Item, Site
+from feed_assets.decide.canonical import canonical_url
+from feed_assets.decide.fairness import interleaved
+from feed_assets.store import Transaction, Wanted
+
+router = APIRouter(prefix="/api", tags=["articles"])
+Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+Text = Annotated[str | None, Query(max_length=1000)]
+_PUBLIC = tuple(Article.model_fields)
+
+
+@router.get("/articles", response_class=Json, response_model=None, responses={200: {"model": Articles}, **problems_of(400, 503)})
+@router.head("/articles", include_in_schema=False)
+def articles(
+    store: StoreAccess,
+    since: Annotated[datetime | None, Query(description="Published then or later (ISO 8601; UTC without a zone).")] = None,
+    fetched_since: Annotated[datetime | None, Query(description="First seen then or later: for programs that take what is new.")] = None,
+    feed: Annotated[str | None, Query(description="Carried by this feed.", max_length=1000)] = None,
+    source: Annotated[str | None, Query(description="Of the source with this name.", max_length=1000)] = None,
+    group: Annotated[str | None, Query(description="In this group of articles about one story.", max_length=1000)] = None,
+    q: Annotated[str | None, Query(description="Words in the headline, four at most; any case.", max_length=200)] = None,
+    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=500)] = None,
+    limit: Limit = 50,
+) -> Response:
+    """Articles, the newest first. Pages do not shift when articles are added: follow `next`."""
+    wanted = Wanted(
+        feed_id=_clean(feed),
+        source=_clean(source),
+        group_id=_clean(group),
+        since=_utc(since),
+        fetched_since=_utc(fetched_since),
+        words=(_clean(q) or "").split(),
+    )
+    with store.read() as tx:
+        rows = tx.reading.articles(wanted, limit=limit + 1, after=_place(after))
+    more = rows[limit:]
+    page = rows[:limit]
+    cursor = _cursor(page[-1]) if more else None
+    headers = {"Link": f'<?after={cursor}>; rel="next"'} if cursor else None
+    return Json({"articles": [shown(row) for row in page], "next": cursor}, headers=headers)
+
+
+@router.get("/item", response_class=Json, response_model=None, responses={200: {"model": Item}, **problems_of(400, 404, 503)})
+@router.head("/item", include_in_schema=False)
+def item(
+    store: StoreAccess,
+    url: Annotated[str, Query(description="The article's URL, as any feed spells it.", max_length=8192)],
+    max_score: Annotated[float | None, Query(description="404 when the analysis gave it a higher score.")] = None,
+) -> Response:
+    """The article at a URL, with every feed that carried it."""
+    with store.read() as tx:
+        row = tx.reading.article_at(_clean(url) or "", canonical_url(url))
+        sources = _sources(tx, row["article_id"]) if row else []
+    if row is None:
+        raise HTTPException(404, f"there is no article at {url[:500]!r}")
+    return Json(shown(row) | {"sources": sources})
+
+
+@router.get("/site", response_class=Json, response_model=None, responses={200: {"model": Site}, **problems_of(400, 404, 503)})
+@router.head("/site", include_in_schema=False)
+def site(
+    store: StoreAccess,
+    shelf: ShelfAccess,
+    root: Annotated[str, Query(description="The root domain, such as example.com.", max_length=300)],
+    limit: Limit = 50,
+) -> Response:
+    """The latest articles of all feeds of a site: each URL once, the feeds in turns, so that none drowns out the others."""
+    feed_ids = sorted(address.feed_id for address in shelf.addresses() if address.root_domain == root.strip().lower() and address.enabled)
+    if not feed_ids:
+        raise HTTPException(404, f"there is no feed of {root[:300]!r}; `feed-assets root-domain list` shows the sites there are")
+    with store.read() as tx:
+        lists = [tx.reading.articles(Wanted(feed_id=feed_id), limit=limit) for feed_id in feed_ids]
+    picked = interleaved(lists, limit, key=lambda row: row["canonical_url"] or row["article_id"])
+    return Json({"root": root.strip().lower(), "feeds": feed_ids, "articles": [shown(row) for row in picked]})
+
+
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in _PUBLIC}
+
+
+def _sources(tx: Transaction, article_id: str) -> list[dict[str, Any]]:
+    found = []
+    for row in tx.reading.carriers([article_id]).get(article_id, ()):
+        extra = row.pop("extra") or {}
+        enclosures = [each for each in extra.get("enclosures") or () if str(each.get("url", "")).startswith(("http://", "https://"))]
+        url = row["url"] if str(row["url"]).startswith(("http://", "https://")) else None
+        found.append(row | {"url": url, "categories": list(extra.get("categories") or ()), "enclosures": enclosures})
+    return found
+
+
+def _cursor(row: dict[str, Any]) -> str:
+    """Where a page ended, for the next one to go on there."""
+    return base64.urlsafe_b64encode(f"{row['moment_at'].isoformat()} {row['article_id']}".encode()).decode().rstrip("=")
+
+
+def _place(cursor: str | None) -> tuple[datetime, str] | None:
+    if cursor is None:
+        return None
+    try:
+        moment, _, article_id = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode().partition(" ")
+        place = _utc(datetime.fromisoformat(moment))
+    except (ValueError, binascii.Error):
+        place, article_id = None, ""
+    if place is None or not article_id.isalnum():
+        raise HTTPException(400, "after: take it from `next` of the page before, as it is")
+    return place, article_id
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    try:
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+    except OverflowError:
+        raise HTTPException(400, f"{moment.isoformat()} is beyond any calendar") from None
+
+
+def _clean(text: str | None) -> str | None:
+    """Without what no database can look for."""
+    return text.replace("\x00", "").encode("utf-8", "ignore").decode() if text is not None else None

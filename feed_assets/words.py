@@ -1,0 +1,35 @@
+"""Times and errors in the words of people: for terminals and pages."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+_UNITS = ((90, 1, "s"), (5400, 60, "min"), (129_600, 3600, "h"), (float("inf"), 86_400, "days"))
+# What an error means to somebody who has never heard of HTTP. The beginning of the reason -> the words.
+_MEANINGS = (
+    ("HTTP 404", "The feed is not there any more. Has it moved? Try `feed-assets feed discover` with the site's address."),
+    ("HTTP 410", "The publisher has closed this feed for good."),
+    ("HTTP 401", "The publisher wants a name and a password: put them into the URL as https://name:password@..."),
+    ("HTTP 403", "The publisher does not let us in. Perhaps the feed is for members, or robots are not welcome."),
+    ("HTTP 429", "The publisher says that we ask too often. We wait as long as it asks for."),
+    ("HTTP 5", "The publisher's server has a problem of its own. We try again, less and less often."),
+    ("timed out", "The publisher's server does not answer in time. We try again, less and less often."),
+    ("this is not a feed", "The address leads to something else than a feed now."),
+    ("the document is empty", "The publisher's server sends nothing."),
+)
+
+
+def relative(moment: datetime | None, now: datetime | None = None) -> str:
+    """in 5 min, 3 h ago."""
+    if moment is None:
+        return "-"
+    seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+    size = abs(seconds)
+    unit, words = next((unit, words) for limit, unit, words in _UNITS if size < limit)
+    amount = f"{size / unit:.0f} {words}"
+    return f"in {amount}" if seconds > 0 else f"{amount} ago"
+
+
+def in_words(reason: str | None) -> str:
+    """What an error means and what to do about it; nothing when the reason says it all."""
+    return next((words for start, words in _MEANINGS if reason and reason.startswith(start)), "")
