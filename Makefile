@@ -15,7 +15,8 @@ up: $(READY) ## Start everything on this machine: Dagster UI, daemon, code locat
 demo: $(READY) ## The same with a local publisher of demo feeds; needs no internet
 	@exec $(BIN)/feed-assets up --demo
 
-test: $(READY) ## Run all tests, on DuckDB and on a real Postgres
+test: $(READY) ## Run all tests, on DuckDB, on a real Postgres and in a real browser
+	@scripts/get-chromium
 	$(BIN)/python -m pytest -n 2
 
 check: $(READY) ## Lint, types, module map
@@ -32,7 +33,7 @@ docs: $(READY) ## Write docs/reference/ anew from the code
 	$(BIN)/python scripts/write_reference.py
 
 lock: $(READY) ## Write requirements.lock anew from what is installed
-	$(BIN)/python -m pip freeze --exclude-editable --exclude pip > requirements.lock
+	$(BIN)/python -m pip freeze --exclude-editable --exclude pip | sort -f > requirements.lock
 
 clean: ## Remove the environment and caches, not your data
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .import_linter_cache

@@ -15,6 +15,7 @@ _MEANINGS = (
     ("HTTP 5", "The publisher's server has a problem of its own. We try again, less and less often."),
     ("timed out", "The publisher's server does not answer in time. We try again, less and less often."),
     ("this is not a feed", "The address leads to something else than a feed now."),
+    ("this is broken XML", "The publisher's document is damaged beyond reading."),
     ("the document is empty", "The publisher's server sends nothing."),
 )
 

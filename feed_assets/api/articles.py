@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
@@ -20,7 +18,8 @@ from feed_assets.store import Transaction, Wanted
 
 router = APIRouter(prefix="/api", tags=["articles"])
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
-Text = Annotated[str | None, Query(max_length=1000)]
+_BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+_CURSOR = "^-?[0-9]{1,17}~[0-9A-Za-z]{1,64}$"
 _PUBLIC = tuple(Article.model_fields)
 
 
@@ -34,7 +33,7 @@ def articles(
     source: Annotated[str | None, Query(description="Of the source with this name.", max_length=1000)] = None,
     group: Annotated[str | None, Query(description="In this group of articles about one story.", max_length=1000)] = None,
     q: Annotated[str | None, Query(description="Words in the headline, four at most; any case.", max_length=200)] = None,
-    after: Annotated[str | None, Query(description="`next` of the page before.", max_length=500)] = None,
+    after: Annotated[str | None, Query(description="`next` of the page before.", pattern=_CURSOR)] = None,
     limit: Limit = 50,
 ) -> Response:
     """Articles, the newest first. Pages do not shift when articles are added: follow `next`."""
@@ -59,7 +58,7 @@ def articles(
 @router.head("/item", include_in_schema=False)
 def item(
     store: StoreAccess,
-    url: Annotated[str, Query(description="The article's URL, as any feed spells it.", max_length=8192)],
+    url: Annotated[str, Query(description="The article's URL, as any feed spells it.", min_length=1)],
     max_score: Annotated[float | None, Query(description="404 when the analysis gave it a higher score.")] = None,
 ) -> Response:
     """The article at a URL, with every feed that carried it."""
@@ -76,7 +75,7 @@ def item(
 def site(
     store: StoreAccess,
     shelf: ShelfAccess,
-    root: Annotated[str, Query(description="The root domain, such as example.com.", max_length=300)],
+    root: Annotated[str, Query(description="The root domain, such as example.com.", min_length=1, max_length=300)],
     limit: Limit = 50,
 ) -> Response:
     """The latest articles of all feeds of a site: each URL once, the feeds in turns, so that none drowns out the others."""
@@ -104,21 +103,18 @@ def _sources(tx: Transaction, article_id: str) -> list[dict[str, Any]]:
 
 
 def _cursor(row: dict[str, Any]) -> str:
-    """Where a page ended, for the next one to go on there."""
-    return base64.urlsafe_b64encode(f"{row['moment_at'].isoformat()} {row['article_id']}".encode()).decode().rstrip("=")
+    """Where a page ended, for the next one to go on there: microseconds since 1970, and the article."""
+    return f"{(row['moment_at'] - _BEGINNING) // timedelta(microseconds=1)}~{row['article_id']}"
 
 
 def _place(cursor: str | None) -> tuple[datetime, str] | None:
     if cursor is None:
         return None
+    microseconds, _, article_id = cursor.partition("~")
     try:
-        moment, _, article_id = base64.urlsafe_b64decode(cursor.encode() + b"=" * (-len(cursor) % 4)).decode().partition(" ")
-        place = _utc(datetime.fromisoformat(moment))
-    except (ValueError, binascii.Error):
-        place, article_id = None, ""
-    if place is None or not article_id.isalnum():
-        raise HTTPException(400, "after: take it from `next` of the page before, as it is")
-    return place, article_id
+        return _BEGINNING + timedelta(microseconds=int(microseconds)), article_id
+    except OverflowError:  # beyond the first or the last day of any calendar
+        return (datetime.max if int(microseconds) > 0 else datetime.min).replace(tzinfo=UTC), article_id
 
 
 def _utc(moment: datetime | None) -> datetime | None:

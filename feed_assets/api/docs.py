@@ -10,6 +10,7 @@ from starlette.responses import Response
 from feed_assets.api.pages import page
 
 router = APIRouter()
+_OF_ANY_REQUEST = ("413", "414", "429")
 
 
 @router.get("/docs")
@@ -37,5 +38,5 @@ def _endpoint(path: str, method: str, operation: dict[str, Any]) -> dict[str, An
             }
             for parameter in operation.get("parameters", ())
         ],
-        "answers": {status: answer.get("description", "") for status, answer in operation["responses"].items()},
+        "answers": {status: answer["description"] for status, answer in operation["responses"].items() if status not in _OF_ANY_REQUEST},
     }

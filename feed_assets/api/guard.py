@@ -61,6 +61,9 @@ class Guard:
             await _refuse(send, 429, "too many requests; the operator limits them (API_RATE_LIMIT)", [(b"retry-after", str(wait).encode())])
         elif scope["method"] == "OPTIONS":
             await _answer(send, 204, b"", [*_HEADERS, *_PREFLIGHT])
+        elif scope["path"].startswith("/api/") and (b"=&" in scope["query_string"] or scope["query_string"].endswith(b"=")):
+            given = b"&".join(part for part in scope["query_string"].split(b"&") if not part.endswith(b"="))
+            await self._app({**scope, "query_string": given}, _limited(receive), _finishing(scope, send))  # empty fields of a form
         elif not (scope["path"].startswith("/rss") and scope["method"] in _READS and await self._express.serve(scope, send)):
             await self._app(scope, _limited(receive), _finishing(scope, send))
 

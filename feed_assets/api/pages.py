@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
 from fastapi import APIRouter, HTTPException, Request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
 from feed_assets import __version__
@@ -38,6 +40,7 @@ _SORTS: dict[str, tuple[str, Callable[[Row], Any], bool]] = {
 _TROUBLE = (FeedState.FAILING, FeedState.DEAD)
 
 
+@cache
 def _environment() -> Environment:
     made = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -52,6 +55,7 @@ def _environment() -> Environment:
         "iso": lambda moment: moment.isoformat().replace("+00:00", "Z") if moment else "",
         "part": lambda text: quote(text, safe=""),
         "in_words": in_words,
+        "commands": _commands,
         "sparkline": charts.sparkline,
         "hours": charts.hours,
         "attempts": charts.attempts,
@@ -59,13 +63,12 @@ def _environment() -> Environment:
     return made
 
 
-_PAGES = _environment()
-
-
 def page(request: Request, template: str, *, status: int = 200, **values: Any) -> Response:
     settings, watcher = request.app.state.settings, request.app.state.watcher
     stale = round(watcher.age) if watcher.is_ready and watcher.is_stale else None
-    text = _PAGES.get_template(template).render(version=__version__, dagster=settings.dagster_url.rstrip("/"), stale=stale, **values)
+    text = (
+        _environment().get_template(template).render(version=__version__, dagster=settings.dagster_url.rstrip("/"), stale=stale, **values)
+    )
     return HTMLResponse(text, status_code=status, headers={"Cache-Control": "no-cache"})
 
 
@@ -127,6 +130,12 @@ def feed(request: Request, store: StoreAccess, feed_id: str) -> Response:
     )
 
 
+@router.get("/favicon.ico")
+def favicon() -> Response:
+    """There is none; browsers that show JSON or XML ask all the same."""
+    return Response(status_code=204, headers={"Cache-Control": "public, max-age=604800"})
+
+
 def _matches(row: Row, q: str, state: str) -> bool:
     if state == "trouble" and row["state"] not in _TROUBLE:
         return False
@@ -143,6 +152,12 @@ def _sort_link(asked: Mapping[str, str], name: str, current: str) -> str:
 
 def _link(asked: Mapping[str, str]) -> str:
     return "/?" + urlencode([(name, value) for name, value in asked.items() if value])
+
+
+def _commands(text: str) -> Markup:
+    """With what stands in backticks as code."""
+    pieces = [escape(piece) for piece in text.split("`")]
+    return Markup("").join(Markup("<code>{}</code>").format(piece) if place % 2 else piece for place, piece in enumerate(pieces))
 
 
 def _excerpt(content: str, length: int = 200) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
+from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
@@ -15,6 +16,7 @@ from starlette.responses import Response
 
 from feed_assets.errors import FeedAssetsError
 
+_OF_ANY_REQUEST = (413, 414, 429)
 _FOR_PROGRAMS = ("/api/", "/rss", "/health", "/metrics", "/opml", "/static/")
 _log = logging.getLogger(__name__)
 
@@ -34,7 +36,30 @@ def problems_of(*statuses: int) -> dict[int | str, dict[str, Any]]:
     return {status: {"model": Problem, "description": HTTPStatus(status).phrase, "content": content} for status in statuses}
 
 
+def describe(app: FastAPI) -> dict[str, Any]:
+    """The OpenAPI document: with what the guard may answer to any request, and without the 422 that FastAPI believes in."""
+    if app.openapi_schema is None:
+        document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+        for operation in (each for ways in document["paths"].values() for each in ways.values()):
+            operation["responses"].pop("422", None)
+            for status, answer in problems_of(*_OF_ANY_REQUEST).items():
+                operation["responses"].setdefault(str(status), {name: answer[name] for name in ("description", "content")})
+            for parameter in operation.get("parameters", ()):
+                if parameter["in"] == "query" and not parameter["required"]:
+                    parameter["allowEmptyValue"] = True  # as a form sends it: not given
+            if operation.get("parameters"):
+                bad = problems_of(400)[400]
+                operation["responses"].setdefault("400", {name: bad[name] for name in ("description", "content")})
+        for name in ("HTTPValidationError", "ValidationError"):
+            document["components"]["schemas"].pop(name, None)
+        document["components"]["schemas"]["Problem"] = Problem.model_json_schema()
+        app.openapi_schema = document
+    return app.openapi_schema
+
+
 def install(app: FastAPI) -> None:
+    app.openapi = lambda: describe(app)  # type: ignore[method-assign]
+
     @app.exception_handler(FeedAssetsError)
     def ours(request: Request, error: FeedAssetsError) -> JSONResponse:
         return problem(error.http_status, str(error), {"Retry-After": "5"} if error.http_status == 503 else None)

@@ -50,6 +50,7 @@ def up(
         if port == current.api_port:
             raise UsageError(f"the Dagster UI and the HTTP API cannot both have port {port}; choose another with --port or --api-port")
         ui_port = free_port("127.0.0.1", port, "--port")
+        os.environ.setdefault(f"{PREFIX}DAGSTER_URL", f"http://127.0.0.1:{ui_port}")
         free_port(current.api_host, current.api_port, "--api-port")
         store = open_store(current.store_url)
 
@@ -200,8 +201,9 @@ def _greet(current: Settings, store: Store, ui_port: int, demo: bool, seconds: f
     lines = (
         f"feed_assets is up after {seconds:.0f} s with {len(feeds)} feeds",
         "",
+        f"  Feeds        {current.site_url}/",
         f"  Dagster UI   http://127.0.0.1:{ui_port}/assets/raw_items?view=partitions",
-        f"  HTTP API     {current.site_url}/api/feeds",
+        f"  HTTP API     {current.site_url}/docs",
         f"  a feed       {current.site_url}/rss/{example}",
         f"  database     {mask_password(current.store_url)}",
         f"  logs         {current.home / 'logs'}",

@@ -46,6 +46,10 @@ __all__ = [
 ]
 
 
+_READERS_WAIT = 3.0  # seconds, for a server that does not answer
+_LONGEST_QUERY = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Transaction:
     feeds: Feeds
@@ -115,7 +119,11 @@ def open_readers(url: str, *, memory_mb: int, most_articles: int) -> Store:
     """The same for a process that mostly reads: on DuckDB from a copy of its own, on Postgres through its pool."""
     path = _duckdb_path(url)
     if path is None:
-        return connect(url)
+        from feed_assets.store.postgres import PostgresEngine
+
+        engine = PostgresEngine(url, patience=_READERS_WAIT)  # whoever asks wants an answer, if only that there is none
+        engine.longest_query = _LONGEST_QUERY
+        return Store(engine)
     from feed_assets.store.replica import Replica
 
     return Store(Replica(path, memory_mb=memory_mb, most_articles=most_articles))

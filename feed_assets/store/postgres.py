@@ -40,6 +40,7 @@ class PostgresEngine:
     def __init__(self, url: str, *, patience: float = 30.0) -> None:
         self.url = url
         self.patience = patience
+        self.longest_query: float | None = None  # seconds; for those who have others waiting behind them
         self._pool: ConnectionPool[psycopg.Connection[dict[str, Any]]] | None = None
         self._opening = threading.Lock()
 
@@ -77,11 +78,15 @@ class PostgresEngine:
                     min_size=0,
                     max_size=8,
                     timeout=self.patience,
-                    kwargs={"row_factory": dict_row, "options": "-c TimeZone=UTC", "connect_timeout": 10},
+                    kwargs={"row_factory": dict_row, "options": self._options(), "connect_timeout": 10},
                     check=ConnectionPool.check_connection,
                     open=True,
                 )
             return self._pool
+
+    def _options(self) -> str:
+        limit = f" -c statement_timeout={round(self.longest_query * 1000)}" if self.longest_query else ""
+        return f"-c TimeZone=UTC{limit}"
 
     def _translated(self, error: psycopg.Error) -> FeedAssetsError:
         if isinstance(error, psycopg.errors.UniqueViolation) and error.diag.constraint_name == "feeds_url":
