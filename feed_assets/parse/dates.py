@@ -38,10 +38,26 @@ _RFC_822 = re.compile(
 _NUMBERS: dict[str | None, int] = {None: 0, **{str(n): n for n in range(10)}, **{f"{n:02}": n for n in range(100)}}  # faster than int()
 
 
+_USUAL_ENDS = frozenset((" GMT", " +0000", " UTC", " Z", " -0000"))
+
+
+def _as_nearly_all_write_it(text: str) -> datetime | None:
+    """`Wed, 02 Oct 2002 13:00:00 GMT`, to the letter: four in five dates of real feeds."""
+    if text[3:5] != ", " or text[19:23:3] != "::" or text[25:] not in _USUAL_ENDS or text[7] != " " or text[11] != " " or text[16] != " ":
+        return None
+    try:
+        date = int(text[12:16]), MONTHS[text[8:11]], _NUMBERS[text[5:7]]
+        return datetime(*date, _NUMBERS[text[17:19]], _NUMBERS[text[20:22]], _NUMBERS[text[23:25]], 0, UTC)
+    except (KeyError, ValueError):
+        return None
+
+
 def parse_date(text: str | None) -> datetime | None:
     """The moment a publisher means, in UTC. A missing or unknown zone is taken as UTC, as RFC 2822 says."""
     if not isinstance(text, str):
         return None
+    if (moment := _as_nearly_all_write_it(text)) is not None:
+        return moment
     text = text.strip()
     if len(text) > LONGEST:
         text = text[:LONGEST]

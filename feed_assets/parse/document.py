@@ -59,9 +59,9 @@ def parse_document(body: bytes, *, url: str, headers: Mapping[str, str], max_ent
 
 def _parse_xml(body: bytes, content_type: str | None, url: str, max_entries: int) -> ParsedFeed | None:
     tree = read_tree(body, content_type)
-    parsed = read_xml_feed(tree.root, tree.lifted, url=url, max_entries=max_entries) if tree.root is not None else None
+    parsed = read_xml_feed(tree, url=url, max_entries=max_entries)
     if tree.reading != "recovered":
-        return replace(parsed, reading=tree.reading, encoding=tree.encoding) if parsed else None
+        return parsed
     return _saved(tree, parsed, url, max_entries, size=len(body))
 
 
@@ -77,7 +77,7 @@ def _saved(tree: Tree, parsed: ParsedFeed | None, url: str, max_entries: int, *,
     parsed = _without_cut_entry(text, parsed)
     if not parsed.entries:
         raise NotAFeed(f"this is broken XML with no readable entry: {tree.error}")
-    return replace(parsed, reading=parsed.reading or "recovered", encoding=tree.encoding)
+    return parsed
 
 
 def _can_be_afforded(markup: str, text: str, size: int) -> bool:

@@ -21,9 +21,9 @@ _VERSION = re.compile(r'"version"\s*:\s*"https?://(?:www\.)?jsonfeed\.org/versio
 
 def parse_json_feed(body: bytes, content_type: str | None, *, url: str, max_entries: int) -> ParsedFeed | None:
     """The feed, or None when the JSON is something else."""
-    text, encoding = decode(body, content_type)
-    if "jsonfeed.org" not in text:  # most JSON is something else, and need not be read to know
+    if b"\x00" not in body[:4] and b"jsonfeed.org" not in body:  # most JSON is something else, and need not be read to know
         return None
+    text, encoding = decode(body, content_type)
     try:
         document = json.loads(text, strict=False)  # which lets line breaks stand in strings
     except (ValueError, RecursionError) as error:

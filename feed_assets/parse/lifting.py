@@ -36,7 +36,7 @@ def lift(body: bytes) -> tuple[bytes, Lifted]:
     if b"<![CDATA[" not in body:
         return body, lifted
     pieces: list[bytes] = []
-    mark, copied, found = secrets.token_hex(8), 0, _OPENING.search(body)
+    mark, copied, found = "", 0, _OPENING.search(body)
     while found:
         start = found.end()
         end = body.find(b"]]>", start)
@@ -44,6 +44,7 @@ def lift(body: bytes) -> tuple[bytes, Lifted]:
             break
         text = _text(body[start:end]) if end - start >= _WORTH_IT and _closes(body, end, found[1]) else None
         if text is not None:
+            mark = mark or secrets.token_hex(8)
             placeholder = f"{_BEGIN}{mark}-{len(lifted)}{_END}"
             lifted[placeholder] = text
             pieces += (body[copied : start - len(b"<![CDATA[")], placeholder.encode())

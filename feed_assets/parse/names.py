@@ -42,7 +42,7 @@ _PREFIXES = {
     "rssnamespace.org/feedburner/ext/1.0": "feedburner:",
 }
 UNDECLARED = "urn:undeclared:"  # before a prefix that its document uses and never declares
-_MOST_REMEMBERED = 5000
+MOST_REMEMBERED = 5000
 _UNDECLARED = {"atom": "", "atom10": "", "rss": "", "dcterm": "dcterms:"}
 
 
@@ -53,7 +53,7 @@ class Names(dict[object, str]):
     """
 
     def __missing__(self, tag: object) -> str:
-        if len(self) > _MOST_REMEMBERED:  # somebody makes up tags
+        if len(self) > MOST_REMEMBERED:  # somebody makes up tags
             self.clear()
         self[tag] = name = _name(tag)
         return name

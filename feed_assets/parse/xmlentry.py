@@ -13,7 +13,7 @@ from feed_assets.model import Enclosure, Entry
 from feed_assets.parse.dates import parse_date
 from feed_assets.parse.lifting import Lifted
 from feed_assets.parse.markup import inner_markup
-from feed_assets.parse.names import NAMES
+from feed_assets.parse.names import MOST_REMEMBERED, NAMES
 from feed_assets.parse.sanitize import looks_like_html
 from feed_assets.parse.text import absolute, person, squeeze, web_address, whole_number, with_quotes
 
@@ -37,6 +37,7 @@ _MARKUP = (
     "dc:description",
     "abstract",
 )
+_FULLNESS = {name: place for place, name in enumerate((*_MARKUP, "media:description"))}
 _TEXTS = frozenset((*_PUBLISHED, *_UPDATED, *_TITLES, *_CREATORS, "id", "dc:identifier"))  # first come, first kept
 _STRUCTURED = frozenset((*_MARKUP, "link", "author", "category", "dc:subject", "enclosure", "media:content", "media:group", "guid"))
 _STRUCTURED |= {"media:description", "media:title", "source"}
@@ -48,6 +49,23 @@ _NO_PAGE = frozenset({
     "first", "last", "current", "archives", "next-archive", "prev-archive", "shortlink", "service.edit", "service.post", "service.feed",
     "search", "pingback", "preview", "icon", "up", "start",
 })  # fmt: skip
+
+
+_NOTHING, _TEXT, _PART = range(3)
+
+
+class _Roles(dict[object, tuple[str, int]]):
+    """By tag: the name of a child, and what it is to an entry. One look-up for each of a document's elements."""
+
+    def __missing__(self, tag: object) -> tuple[str, int]:
+        name = NAMES[tag]
+        if len(self) > MOST_REMEMBERED:
+            self.clear()
+        self[tag] = role = name, _TEXT if name in _TEXTS else _PART if name in _STRUCTURED else _NOTHING
+        return role
+
+
+_ROLES = _Roles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +81,8 @@ def read_entry(element: etree._Element, inherited: Inherited, lifted: Lifted) ->
     parts = _Parts(xml_base(element, inherited.base) or inherited.base)
     title_type = None
     for child in element:
-        name = NAMES[child.tag]
-        if name in _TEXTS:
+        name, role = _ROLES[child.tag]
+        if role == _TEXT:
             if (text := text_of(child) if len(child) else child.text) and not text.isspace():
                 if name not in texts:
                     texts[name] = text
@@ -74,17 +92,17 @@ def read_entry(element: etree._Element, inherited: Inherited, lifted: Lifted) ->
                     texts[name] = text
                 elif name == "dc:creator":
                     texts[name] = f"{texts[name]}, {text}"
-        elif name in _STRUCTURED:
+        elif role == _PART:
             parts.take(name, child)
     about = element.get(_ABOUT)
     guid = parts.guid or texts.get("id") or about or texts.get("dc:identifier")
-    title = next((texts[name] for name in _TITLES if name in texts), parts.title)
+    title = texts.get("title") or texts.get("dc:title") or texts.get("itunes:title") or parts.title
     published, updated = _first_date(texts, _PUBLISHED), _first_date(texts, _UPDATED)
     content, base = parts.content(lifted)
     link = parts.url(texts.get("id"), about)
     if link is None and "HREF" in element.attrib:  # Channel Definition Format, a grandfather of RSS
         link, updated = absolute(parts.base, element.get("HREF")), updated or parse_date(element.get("LASTMOD"))
-    author = parts.author() or person(next((texts[name] for name in _CREATORS if name in texts), None))
+    author = parts.author() or _creator(texts)
     return Entry(
         guid=guid.strip() if guid else None,
         url=link,
@@ -98,6 +116,13 @@ def read_entry(element: etree._Element, inherited: Inherited, lifted: Lifted) ->
         base=base,
         title_is_text=title_type in _PLAIN and not looks_like_html(title),
     )
+
+
+def _creator(texts: dict[str, str]) -> str | None:
+    for name in _CREATORS:
+        if name in texts:
+            return person(texts[name])
+    return None
 
 
 def _once(enclosures: list[Enclosure]) -> tuple[Enclosure, ...]:
@@ -137,7 +162,8 @@ class _Parts:
         elif name == "enclosure":
             self._enclosure(attribute(child, "url") or attribute(child, "href") or child.text, child.get("type"), child.get("length"))
         elif name == "author":
-            self._authors.extend(filter(None, [author_of(child)]))
+            if author := author_of(child):
+                self._authors.append(author)
         elif name == "source":
             authors = [author_of(each) for each in child if NAMES[each.tag] == "author"]
             self.source_author = ", ".join(filter(None, authors)) or None
@@ -175,14 +201,14 @@ class _Parts:
         return self._guid.text if self._guid is not None else None
 
     def author(self) -> str | None:
-        return ", ".join(dict.fromkeys(self._authors)) or None
+        return ", ".join(dict.fromkeys(self._authors)) if self._authors else None
 
     def content(self, lifted: Lifted) -> tuple[str, str]:
         """The fullest text as HTML, and what its links are relative to."""
         markup = self._markup
-        name = next((name for name in (*_MARKUP, "media:description") if name in markup), None) if markup else None
-        if name is None:
+        if not markup:
             return "", self.base
+        name = next(iter(markup)) if len(markup) == 1 else min(markup, key=_FULLNESS.__getitem__)
         element, text = markup[name]
         text = lifted.restored(text)
         kind = element.get("type") or ("plain" if name == "media:description" else "")

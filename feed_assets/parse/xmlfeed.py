@@ -9,16 +9,16 @@ import base64
 import binascii
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from typing import NamedTuple
 
 from lxml import etree
 
 from feed_assets.model import Hints, ParsedFeed
 from feed_assets.parse.dates import parse_date
-from feed_assets.parse.lifting import Lifted
 from feed_assets.parse.limits import newest
 from feed_assets.parse.names import NAMES, namespaces_to_put_right
 from feed_assets.parse.text import or_none, squeeze, web_address, whole_number
+from feed_assets.parse.tree import Tree
 from feed_assets.parse.xmlentry import Inherited, author_of, date_of, page_of, read_entry, text_of, xml_base
 
 _RSS_VERSIONS = {"0.9": "rss090", "0.90": "rss090", "0.91": "rss091u", "0.92": "rss092", "0.93": "rss093", "0.94": "rss094"}
@@ -29,21 +29,24 @@ _LANG = "{http://www.w3.org/XML/1998/namespace}lang"
 _MOST_LEVELS = 4  # of other XML that may stand around a feed
 
 
-def read_xml_feed(root: etree._Element, lifted: Lifted, *, url: str, max_entries: int) -> ParsedFeed | None:
+def read_xml_feed(tree: Tree, *, url: str, max_entries: int) -> ParsedFeed | None:
     """The feed, or None when the document is something else."""
+    root = tree.root
+    if root is None:
+        return None
     if wrong := namespaces_to_put_right(root.nsmap):
         _put_right(root, wrong)
-    feed = _read(root, lifted, url, max_entries)
+    feed = _read(root, tree, url, max_entries)
     if feed is not None and feed.found:
         return feed
     _forget_odd_namespaces(root)
-    again = _read(root, lifted, url, max_entries)
+    again = _read(root, tree, url, max_entries)
     if again is None and (inner := _wrapped(root)) is not None:
-        again = _read(inner, lifted, url, max_entries)
+        again = _read(inner, tree, url, max_entries)
     return again or feed
 
 
-def _read(root: etree._Element, lifted: Lifted, url: str, max_entries: int) -> ParsedFeed | None:
+def _read(root: etree._Element, tree: Tree, url: str, max_entries: int) -> ParsedFeed | None:
     kind = NAMES[root.tag].rpartition(":")[2]
     if kind not in _KINDS:
         return None
@@ -53,18 +56,28 @@ def _read(root: etree._Element, lifted: Lifted, url: str, max_entries: int) -> P
         return None  # some other RDF
     head = heads[0] if heads else root
     stated = xml_base(head, xml_base(root, url))
-    feed, author = _head(root, head, kind, stated or url)
-    if feed.format == "atom03":
+    said = _head(head, kind, stated or url)
+    form = _format(root, kind)
+    if form == "atom03":
         _decode_base64(root)
     kept = elements
     if len(elements) > max_entries:  # what is dropped is not even read
         dates = [parse_date(element.findtext("pubDate")) or date_of(element) for element in elements]
         kept = [elements[place] for place in newest(dates, max_entries)]
-    link = feed.link if kind != "feed" and feed.link and web_address(feed.link) else None
-    inherited = Inherited(base=stated if stated and stated != url else link or url, author=author)
-    description = squeeze(lifted.restored(feed.description))
-    entries = tuple([read_entry(element, inherited, lifted) for element in kept])
-    return replace(feed, description=description, entries=entries, found=len(elements))
+    link = said.link if kind != "feed" and said.link and web_address(said.link) else None
+    inherited = Inherited(base=stated if stated and stated != url else link or url, author=said.author)
+    return ParsedFeed(
+        format=form,
+        title=said.title,
+        link=said.link,
+        description=squeeze(tree.lifted.restored(said.description)),
+        language=said.language or or_none(head.get(_LANG) or root.get(_LANG)),
+        entries=tuple([read_entry(element, inherited, tree.lifted) for element in kept]),
+        hints=said.hints,
+        found=len(elements),
+        reading=tree.reading,
+        encoding=tree.encoding,
+    )
 
 
 def _put_right(root: etree._Element, wrong: dict[str, str]) -> None:
@@ -124,8 +137,18 @@ def _scattered(root: etree._Element) -> Iterator[etree._Element]:
             yield element
 
 
-def _head(root: etree._Element, head: etree._Element, kind: str, base: str) -> tuple[ParsedFeed, str | None]:
+class _Head(NamedTuple):
     """What the feed says of itself, and the author of its entries unless they say another."""
+
+    title: str
+    link: str | None
+    description: str
+    language: str | None
+    hints: Hints
+    author: str | None
+
+
+def _head(head: etree._Element, kind: str, base: str) -> _Head:
     texts: dict[str, str] = {}
     skip_hours: set[int] = set()
     skip_days: set[str] = set()
@@ -133,7 +156,7 @@ def _head(root: etree._Element, head: etree._Element, kind: str, base: str) -> t
     authors: list[str] = []
     for child in head if kind != "entry" else ():
         name = NAMES[child.tag]
-        if name in _ENTRIES:
+        if name == "item" or name == "entry":
             continue
         if name == "link":
             links.append(child)
@@ -148,21 +171,19 @@ def _head(root: etree._Element, head: etree._Element, kind: str, base: str) -> t
     period = _PERIODS.get(texts.get("sy:updateperiod", "").lower())
     times = whole_number(texts.get("sy:updatefrequency")) or 1
     link = page_of(links, base) or head.get("HREF")
-    feed = ParsedFeed(
-        format=_format(root, kind),
+    return _Head(
         title=texts.get("title") or texts.get("dc:title") or "",
         link=link or (texts.get("id") if web_address(texts.get("id", "")) else None),
         description=texts.get("description") or texts.get("subtitle") or texts.get("tagline") or texts.get("itunes:summary") or "",
-        language=texts.get("language") or texts.get("dc:language") or or_none(head.get(_LANG) or root.get(_LANG)),
-        entries=(),
+        language=texts.get("language") or texts.get("dc:language"),
         hints=Hints(
             ttl_minutes=whole_number(texts.get("ttl"), most=10**6),
             update_period_seconds=period // times if period else None,
             skip_hours=tuple(sorted(skip_hours)),
             skip_days=tuple(sorted(skip_days)),
         ),
+        author=", ".join(dict.fromkeys(authors)) or None,
     )
-    return feed, ", ".join(dict.fromkeys(authors)) or None
 
 
 def _format(root: etree._Element, kind: str) -> str:
