@@ -1,8 +1,9 @@
-"""Write docs/reference/ from the code: settings, commands, HTTP API, assets and tables. `make docs` runs it; a test checks it."""
+"""Write docs/reference/ from the code: settings, commands, HTTP API, metrics, assets and tables. `make docs` runs it; a test checks it."""
 
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,15 @@ from typing import Any
 import typer
 
 from feed_assets.api.app import create_app
+from feed_assets.api.metrics import MEASURED, collect
+from feed_assets.api.shelf import Shelf
+from feed_assets.api.watch import Watcher
 from feed_assets.cli.main import app
 from feed_assets.decide.health import CHECKS
 from feed_assets.defs.schemas import ASSETS
+from feed_assets.refresh import utc_now
 from feed_assets.settings import PREFIX, Settings, describe_settings
-from feed_assets.store import connect
+from feed_assets.store import connect, open_store
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "reference"
 NOTICE = "<!-- Written by `make docs` from the code. Edit the descriptions there. -->\n"
@@ -22,7 +27,13 @@ NOTICE = "<!-- Written by `make docs` from the code. Edit the descriptions there
 
 def pages() -> dict[str, str]:
     """File name -> text."""
-    return {"settings.md": settings_page(), "commands.md": commands_page(), "http-api.md": api_page(), "assets.md": assets_page()}
+    return {
+        "settings.md": settings_page(),
+        "commands.md": commands_page(),
+        "http-api.md": api_page(),
+        "metrics.md": metrics_page(),
+        "assets.md": assets_page(),
+    }
 
 
 def settings_page() -> str:
@@ -77,6 +88,29 @@ def api_page() -> str:
         lines += [f"- {status}: {answer['description']}" for status, answer in sorted(operation["responses"].items()) if status != "422"]
         lines.append("")
     return "\n".join(lines)
+
+
+def metrics_page() -> str:
+    """The metrics of an empty database, to which somebody has written what only a running system measures."""
+    lines = [
+        NOTICE,
+        "# Metrics\n",
+        "`GET /metrics` in Prometheus' text format, worked out from the tables when asked for. Every counter outlives restarts.",
+        "[deploy/prometheus](../../deploy/prometheus/rules.yml) has alert rules, [deploy/grafana](../../deploy/grafana/feed_assets.json) a",
+        "dashboard.\n",
+        "| metric | type | labels | |",
+        "|---|---|---|---|",
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        store = open_store(f"duckdb:///{folder}/feeds.duckdb")
+        with store.begin() as tx:
+            for name in MEASURED:
+                tx.numbers.signal(name, at=utc_now(), value=0)
+        for family in collect(store, Settings.model_validate({}), Watcher(store, Shelf(1))):
+            name = family.name + {"counter": "_total", "info": "_info"}.get(family.type, "")
+            labels = getattr(family, "_labelnames", None) or ("version",) * (family.type == "info")
+            lines.append(f"| `{name}` | {family.type} | {', '.join(f'`{label}`' for label in labels)} | {_cell(family.documentation)} |")
+    return "\n".join(lines) + "\n"
 
 
 def assets_page() -> str:

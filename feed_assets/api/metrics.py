@@ -22,7 +22,7 @@ router = APIRouter(tags=["operations"])
 _TEXT = {"text/plain": {"schema": {"type": "string"}}}
 _PREFIX = "feed_assets_"
 # Signals that are numbers, and the metrics that show them.
-_GAUGES = {
+MEASURED = {
     "dagster_event_log_bytes": ("event_log_bytes", "Size of Dagster's event log"),
     "dagster_runs": ("dagster_runs", "Runs that Dagster remembers"),
 }
@@ -63,7 +63,7 @@ def collect(store: Store, settings: Settings, watcher: Watcher) -> Iterator[Metr
     yield _gauge("blocked_hosts", "Hosts that are left alone for now", stored["blocked_hosts"])
     yield _gauge("articles_stored", "Articles in the database", stored["articles"])
     yield from _fetches(totals)
-    for name, (metric, words) in _GAUGES.items():
+    for name, (metric, words) in MEASURED.items():
         if (signal := signals.get(name)) and signal.value is not None:
             yield _gauge(metric, words, signal.value)
     ages = {

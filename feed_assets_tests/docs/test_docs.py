@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import re
+import shutil
+import subprocess
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -66,3 +69,24 @@ def test_dagster_in_containers_differs_from_the_one_beside_the_project_in_its_st
     storage = contained.pop("storage")
     assert storage == {"postgres": {"postgres_url": {"env": "FEED_ASSETS_DAGSTER_DATABASE_URL"}}}
     assert contained == plain
+
+
+def metrics() -> set[str]:
+    """The names of the samples that /metrics gives."""
+    rows = re.findall(r"^\| `(\w+)` \| (\w+) \|", reference_writer().metrics_page(), re.MULTILINE)
+    return {f"{name}{end}" for name, kind in rows for end in (("_bucket", "_count", "_sum") if kind == "histogram" else ("",))}
+
+
+def test_dashboard_and_alerts_ask_for_metrics_that_exist() -> None:
+    board = json.loads((ROOT / "deploy" / "grafana" / "feed_assets.json").read_text("utf-8"))
+    rules = yaml.safe_load((ROOT / "deploy" / "prometheus" / "rules.yml").read_text("utf-8"))
+    asked = [target["expr"] for panel in board["panels"] for target in panel["targets"]]
+    asked += [rule["expr"] for group in rules["groups"] for rule in group["rules"]]
+    named = {name for expression in asked for name in re.findall(r"feed_assets_\w+", expression)}
+    assert len(named) > 12 and named - metrics() == set()
+
+
+@pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not here")
+def test_prometheus_understands_the_alerts() -> None:
+    checked = subprocess.run(["promtool", "check", "config", ROOT / "deploy" / "prometheus" / "prometheus.yml"], capture_output=True)
+    assert checked.returncode == 0, checked.stderr
