@@ -23,7 +23,7 @@ from feed_assets.errors import Unstorable
 from feed_assets.headlines import Headlines
 from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, KnownItem, Outcome, ParsedFeed
 from feed_assets.parse import headline, sanitize_html
-from feed_assets.publish import Rendered, is_well_formed, render_rss
+from feed_assets.publish import compose_rss, is_well_formed
 from feed_assets.settings import Settings
 from feed_assets.store import DURATIONS, CachedFeed, Memory, Store, Totals, Transaction
 from feed_assets.urls import mask_password, without_credentials
@@ -232,25 +232,21 @@ def publish_feeds(
     for feed, parsed in feeds:
         items = latest.get(feed.feed_id, [])
         before = editions.get(feed.feed_id)
-
-        def rendered(at: datetime, feed: Feed = feed, parsed: ParsedFeed | None = parsed, items: Any = items) -> Rendered:
-            return render_rss(
-                title=(parsed and parsed.title) or feed.source_name,
-                link=(parsed and parsed.link) or without_credentials(feed.url),
-                description=parsed.description if parsed else "",
-                language=parsed.language if parsed else None,
-                self_url=f"{settings.site_url}/rss/{feed.feed_id}",
-                built_at=at,
-                items=items,
-            )
-
-        document = rendered(before.updated_at) if before else rendered(built_at)
-        if before is None or document.etag != before.etag:
-            document = rendered(built_at)
+        document = compose_rss(
+            title=(parsed and parsed.title) or feed.source_name,
+            link=(parsed and parsed.link) or without_credentials(feed.url),
+            description=parsed.description if parsed else "",
+            language=parsed.language if parsed else None,
+            self_url=f"{settings.site_url}/rss/{feed.feed_id}",
+            items=items,
+        )
+        same = before is not None and document.at(before.updated_at).etag == before.etag
+        rendered = document.at(before.updated_at if before and same else built_at)
+        if not same:
             refs = [item.article_id for item in items]
             created_at = before.created_at if before else built_at
-            rows.append(CachedFeed(feed.feed_id, document.header, refs, document.xml, document.etag, created_at, built_at))
-        checks[feed.feed_id] = [CheckResult("xml_valid", is_well_formed(document.xml), f"{len(items)} items in the served XML")]
+            rows.append(CachedFeed(feed.feed_id, rendered.header, refs, rendered.xml, rendered.etag, created_at, built_at))
+        checks[feed.feed_id] = [CheckResult("xml_valid", is_well_formed(rendered.xml), f"{len(items)} items in the served XML")]
     tx.articles.save_cached(rows)
     return checks
 

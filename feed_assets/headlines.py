@@ -24,7 +24,7 @@ class Headlines:
 
     def __init__(self, tx: Transaction, items: Iterable[tuple[Feed, datetime, Item]]) -> None:
         self._tx = tx
-        self._of: dict[tuple[str, str], tuple[str, Headline]] = {}
+        self._of: dict[tuple[str, str], tuple[str, Headline, tuple[str, ...]]] = {}
         self._known: dict[str, list[RecentHeadline]] = defaultdict(list)
         self._new: list[RecentHeadline] = []
         for feed, at, item in items:
@@ -32,8 +32,8 @@ class Headlines:
             moment = min(item.entry.published_at or at, at)  # a date in the future is no reason to miss a copy
             domain = domain_of(item.entry.url) if item.entry.url else None
             headline = Headline(telling_words(text, feed.source_name), feed.source_name, domain, moment, _lead(item))
-            self._of[feed.feed_id, item.item_hash] = text, headline
-        for row in tx.articles.recent_headlines(key for _, headline in self._of.values() for key in block_keys(headline.tokens)):
+            self._of[feed.feed_id, item.item_hash] = text, headline, block_keys(headline.tokens)
+        for row in tx.articles.recent_headlines(key for _, _, keys in self._of.values() for key in keys):
             self._known[row.headline_key].append(row)
 
     @property
@@ -44,8 +44,8 @@ class Headlines:
         """Articles that tell the same story, the oldest first."""
         if (feed.feed_id, item.item_hash) not in self._of:
             return
-        _, mine = self._of[feed.feed_id, item.item_hash]
-        rows = {row.article_id: row for key in block_keys(mine.tokens) for row in self._known.get(key, ())}
+        _, mine, keys = self._of[feed.feed_id, item.item_hash]
+        rows = {row.article_id: row for key in keys for row in self._known.get(key, ())}
         for row in sorted(rows.values(), key=lambda row: (row.published_at, row.article_id)):
             theirs = Headline(telling_words(row.headline, row.source), row.source, row.domain, row.published_at, read_lead(row.lead))
             if same_story(mine, theirs):
@@ -55,9 +55,10 @@ class Headlines:
         """A story that nobody told before: copies of it may follow, in this batch already."""
         if (feed.feed_id, item.item_hash) not in self._of:
             return
-        text, mine = self._of[feed.feed_id, item.item_hash]
-        for key in block_keys(mine.tokens):
-            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at, spell_lead(mine.lead))
+        text, mine, keys = self._of[feed.feed_id, item.item_hash]
+        lead = spell_lead(mine.lead)
+        for key in keys:
+            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at, lead)
             self._known[key].append(row)
             self._new.append(row)
 

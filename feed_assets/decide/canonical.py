@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from ipaddress import IPv6Address
 from urllib.parse import quote, quote_plus, unquote_plus, unquote_to_bytes, urlsplit
 
@@ -80,6 +81,7 @@ _REDIRECTS = {
 }
 
 
+@lru_cache(maxsize=16_384)  # about as many as a group of feeds has items: each is asked for again and again on its way to the store
 def canonical_url(url: str | None) -> str | None:
     """The page's one spelling, without tracking, AMP and redirects that name their target; None for what is no web address."""
     page: str | None = None

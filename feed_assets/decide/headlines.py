@@ -17,6 +17,8 @@ from datetime import datetime, timedelta
 from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
+from operator import itemgetter
+from zlib import crc32
 
 _WINDOW = timedelta(hours=48)
 _SIMILAR = 0.85
@@ -28,6 +30,7 @@ _LONGEST = 1000  # characters; what is longer is no headline
 _LEAD_WORDS = 60
 _TELLING_LEAD = 12  # pairs of words; a shorter text says too little to tell copies from others
 _SAME_LEAD = 0.15
+_BY_RANK = tuple(itemgetter(order) for order in range(4))
 
 # Short lists, a paragraph per language. Words that tell something in another one are missing: no "die", "war", "son" or "no".
 _STOP_WORDS = frozenset({
@@ -118,19 +121,18 @@ def tokens(headline: str, source: str = "") -> frozenset[str]:
 
 def lead_of(text: str) -> frozenset[int]:
     """How a plain text begins: each pair of neighbouring words as a number of 32 bits."""
-    words = _words(text[:_LONGEST])[:_LEAD_WORDS]
-    pairs = (f"{one} {other}".encode("utf-8", "surrogatepass") for one, other in pairwise(words))
-    return frozenset(int.from_bytes(blake2b(pair, digest_size=4).digest(), "big") for pair in pairs)
+    words = [f"{word} ".encode("utf-8", "surrogatepass") for word in _words(text[:_LONGEST])[:_LEAD_WORDS]]
+    return frozenset([crc32(other, crc32(one)) for one, other in pairwise(words)])
 
 
 def spell_lead(lead: frozenset[int]) -> str:
     """As it is stored."""
-    return b64encode(b"".join(number.to_bytes(4, "big") for number in sorted(lead))).decode()
+    return b64encode(struct.pack(f">{len(lead)}I", *sorted(lead))).decode()
 
 
 def read_lead(spelled: str | None) -> frozenset[int]:
     data = b64decode(spelled or "")
-    return frozenset(int.from_bytes(data[place : place + 4], "big") for place in range(0, len(data), 4))
+    return frozenset(struct.unpack(f">{len(data) // 4}I", data))
 
 
 def block_keys(words: Set[str]) -> tuple[str, ...]:
@@ -140,8 +142,9 @@ def block_keys(words: Set[str]) -> tuple[str, ...]:
     """
     if len(words) <= 3:
         return (_digest(words),) if words else ()
-    orders = zip(*([(rank, word) for rank in _ranks(word)] for word in words), strict=True)
-    return tuple(dict.fromkeys(_digest({word for _, word in sorted(order)[:3]}) for order in orders))
+    ranked = [(*_ranks(word), word) for word in words]
+    firsts = [frozenset([str(each[-1]) for each in sorted(ranked, key=rank)[:3]]) for rank in _BY_RANK]
+    return tuple(map(_digest, dict.fromkeys(firsts)))
 
 
 def same_story(a: Headline, b: Headline) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import dagster as dg
 from pydantic import Field
 
+from feed_assets.defs.bulk import Recorder
 from feed_assets.defs.checks import check_specs
 from feed_assets.defs.partitions import feeds_partitions
 from feed_assets.defs.reporting import ASSET_NAMES, Event, events, failure
@@ -41,7 +42,7 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
     feed_ids = list(context.partition_keys) if tagged else config.feed_ids
     fetching = "raw_items" in selected and not config.replay
     reports: list[FeedReport] = []
-    told: list[FeedReport] = []
+    recorder = Recorder(context)
     try:
         for report in _reports(pipeline, config.batch_id, feed_ids, fetching, context.run.run_id):
             reports.append(pipeline.reported(report))
@@ -52,12 +53,13 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
             # What a person asked for by partition is answered even if nothing changed: a backfill counts events.
             always = (tagged and not config.batch_id) or not fetching
             assets = ASSET_NAMES if fetching else selected - {"raw_items"}
-            yield from events(report, assets, site_url=pipeline.settings.site_url, always=always)
-            told.append(report)
+            yield from recorder.record(report, events(report, assets, site_url=pipeline.settings.site_url, always=always))
+        yield from recorder.flush()
     except FeedAssetsError as error:
         raise dg.Failure(str(error), allow_retries=False) from None
     finally:
-        pipeline.mark_told(told)
+        recorder.close()
+        pipeline.mark_told(recorder.told)
     context.log.info(_summary(reports))
     if tagged and (failed := failure(reports)) is not None:
         raise failed

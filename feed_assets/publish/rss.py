@@ -68,10 +68,25 @@ class Rendered:
     etag: str
 
 
-def render_rss(
-    *, title: str, link: str, description: str, language: str | None, self_url: str, built_at: datetime, items: Sequence[PublishedItem]
-) -> Rendered:
-    """The document. `built_at` becomes lastBuildDate; whole seconds."""
+@dataclass(frozen=True, slots=True)
+class Document:
+    """All of a document but the moment it was built at."""
+
+    head: str
+    foot: str  # of the channel's head
+    items: str
+
+    def at(self, built_at: datetime) -> Rendered:
+        """Finished; `built_at` becomes lastBuildDate, in whole seconds."""
+        built = _date(built_at)
+        header = "\n".join((self.head, *([f"<lastBuildDate>{built}</lastBuildDate>"] if built else ()), self.foot))
+        xml = f"{header}\n{self.items}"
+        return Rendered(header, xml, f'"{hashlib.sha256(xml.encode()).hexdigest()[:32]}"')
+
+
+def compose_rss(
+    *, title: str, link: str, description: str, language: str | None, self_url: str, items: Sequence[PublishedItem]
+) -> Document:
     own = _uri(self_url)
     title = _words(title) or "Untitled"
     lines = [
@@ -86,13 +101,13 @@ def render_rss(
         lines.append(f'<atom:link href="{_escaped(own)}" rel="self" type="application/rss+xml"/>')
     if language and _LANGUAGE.fullmatch(language):
         lines.append(f"<language>{language}</language>")
-    if built := _date(built_at):
-        lines.append(f"<lastBuildDate>{built}</lastBuildDate>")
-    lines.append("<generator>feed_assets</generator>")
-    header = "\n".join(lines)
     guids: set[str] = set()
-    xml = "\n".join((header, *(_item(item, guids) for item in items), "</channel>", "</rss>", ""))
-    return Rendered(header, xml, f'"{hashlib.sha256(xml.encode()).hexdigest()[:32]}"')
+    body = "\n".join((*(_item(item, guids) for item in items), "</channel>", "</rss>", ""))
+    return Document("\n".join(lines), "<generator>feed_assets</generator>", body)
+
+
+def render_rss(*, built_at: datetime, **document: Any) -> Rendered:
+    return compose_rss(**document).at(built_at)
 
 
 def is_well_formed(xml: str) -> bool:

@@ -101,7 +101,7 @@ def test_rule_03_validators_are_stored_with_the_items_or_not_at_all(
         raise RuntimeError("power cut")
 
     with monkeypatch.context() as patch:
-        patch.setattr(feed_assets.commit, "render_rss", crash)
+        patch.setattr(feed_assets.commit, "compose_rss", crash)
         with pytest.raises(RuntimeError, match="power cut"):
             refresh_one(store, settings, clock)
     rows = look(store)

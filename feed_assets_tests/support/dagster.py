@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,25 @@ from feed_assets.defs.launch import register_partitions
 from feed_assets.defs.resources import Pipeline
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """A run that is over, and the event log that tells of it."""
+
+    result: dg.ExecuteInProcessResult
+    instance: dg.DagsterInstance
+
+    @property
+    def success(self) -> bool:
+        return self.result.success
+
+    @property
+    def run_id(self) -> str:
+        return self.result.run_id
+
+    def logged(self, kind: dg.DagsterEventType) -> list[dg.DagsterEvent]:
+        return [entry.get_dagster_event() for entry in self.instance.all_logs(self.run_id, of_type=kind)]
 
 
 class Dagster:
@@ -56,9 +76,9 @@ class Dagster:
         partition_key: str | None = None,
         tags: Mapping[str, str] | None = None,
         assets: Sequence[str] | None = None,
-    ) -> dg.ExecuteInProcessResult:
+    ) -> Ran:
         job = self.definitions.resolve_job_def(refresh_feeds.name)
-        return job.execute_in_process(
+        result = job.execute_in_process(
             instance=self.instance,
             run_config=dict(config or {}),
             partition_key=partition_key,
@@ -66,29 +86,31 @@ class Dagster:
             asset_selection=[dg.AssetKey(name) for name in assets] if assets else None,
             raise_on_error=False,
         )
+        return Ran(result, self.instance)
 
-    def requested(self, request: dg.RunRequest) -> dg.ExecuteInProcessResult:
+    def requested(self, request: dg.RunRequest) -> Ran:
         """Run what the sensor asked for."""
         return self.run(config=request.run_config, partition_key=request.partition_key, tags=request.tags)
 
-    def refresh(self, *feed_ids: str) -> dg.ExecuteInProcessResult:
+    def refresh(self, *feed_ids: str) -> Ran:
         return self.run(config=batch_config(feed_ids=feed_ids))
 
 
-def materialized(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], dg.AssetMaterialization]:
+def materialized(ran: Ran) -> dict[tuple[str, str], dg.AssetMaterialization]:
     """(asset, partition) -> what was said of it."""
-    found = [event.step_materialization_data.materialization for event in result.get_asset_materialization_events()]
+    found = [event.step_materialization_data.materialization for event in ran.logged(dg.DagsterEventType.ASSET_MATERIALIZATION)]
     return {(each.asset_key.to_user_string(), str(each.partition)): each for each in found}
 
 
-def evaluated(result: dg.ExecuteInProcessResult) -> dict[tuple[str, str], bool]:
+def evaluated(ran: Ran) -> dict[tuple[str, str], bool]:
     """(check, partition) -> verdict."""
-    return {(each.check_name, str(each.partition)): each.passed for each in result.get_asset_check_evaluations()}
+    found = [event.asset_check_evaluation_data for event in ran.logged(dg.DagsterEventType.ASSET_CHECK_EVALUATION)]
+    return {(each.check_name, str(each.partition)): each.passed for each in found}
 
 
-def failure_of(result: dg.ExecuteInProcessResult) -> str:
+def failure_of(ran: Ran) -> str:
     """The reason as the UI shows it."""
-    event = next(event for event in result.all_events if event.is_step_failure)
+    event = next(event for event in ran.result.all_events if event.is_step_failure)
     data = event.step_failure_data.user_failure_data
     assert data is not None, event.step_failure_data.error
     return str(data.description)
