@@ -71,16 +71,17 @@ def commands_page() -> str:
 
 
 def api_page() -> str:
-    schema = create_app(Settings.model_validate({}), connect("duckdb:///unused.duckdb")).openapi()
+    settings = Settings.model_validate({"api_token": "of no use elsewhere"})
+    schema = create_app(settings, connect("duckdb:///unused.duckdb")).openapi()
     lines = [
         NOTICE,
         "# HTTP API\n",
-        "Read-only, on `API_HOST:API_PORT` (default `127.0.0.1:8080`). Errors are problem JSON (RFC 9457).",
-        "The page at `/docs` lets one try it.\n",
+        "On `API_HOST:API_PORT` (default `127.0.0.1:8080`). Errors are problem JSON (RFC 9457). The page at `/docs` lets one try it;",
+        "[Serving](../serving.md) shows what answers look like. `POST` is there when `API_TOKEN` is set.\n",
     ]
-    for path, methods in schema["paths"].items():
-        operation = methods["get"]
-        lines += [f"## `GET {path}`\n", operation.get("description", "").strip(), ""]
+    operations = [(f"{method.upper()} {path}", it) for path, methods in schema["paths"].items() for method, it in methods.items()]
+    for name, operation in operations:
+        lines += [f"## `{name}`\n", operation.get("description", "").strip(), ""]
         lines += [
             f"- `{p['name']}` ({'required' if p.get('required') else 'optional'}) {p.get('description', '')}".rstrip()
             for p in operation.get("parameters", ())

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 import yaml
@@ -27,7 +28,7 @@ from feed_assets.store import Store, open_store
 from feed_assets.urls import mask_password
 
 DEMO_GROUP = "demo"
-_DEMO_PORT = 8090  # the same at each start where it can be: a restart then fetches nothing that is not due
+_DEMO_PORT = 8090
 # What makes a demo lively; a setting that the user gives wins.
 _DEMO_SETTINGS = {
     "ALLOW_PRIVATE_NETWORKS": "true",
@@ -133,7 +134,7 @@ def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int
     location = {"grpc_server": {"host": host, "port": code_port, "location_name": "feed_assets"}}
     workspace.write_text(yaml.safe_dump({"load_from": [location]}))
     if demo:
-        publisher_port = _DEMO_PORT if not listens(host, _DEMO_PORT) else any_port()
+        publisher_port = _publisher_port(store, host)
         command = [sys.executable, "-m", "feed_assets.demo", str(publisher_port), str(logs / "publisher.jsonl")]
         supervisor.start(Child("publisher", command, lambda: listens(host, publisher_port), logs / "publisher.log"))
         _register_demo(store, publisher_port)
@@ -165,6 +166,14 @@ def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int
         supervisor.start(child, wait=False)
     for child in children:
         supervisor.await_ready(child)
+
+
+def _publisher_port(store: Store, host: str) -> int:
+    """The same at each start where it can be: a restart then fetches nothing that is not due."""
+    with store.read() as tx:
+        before = [urlsplit(feed.url).port for feed in tx.feeds.everything() if feed.feed_group == DEMO_GROUP]
+    wanted = (*before[:1], _DEMO_PORT)
+    return next((port for port in wanted if port and not listens(host, port)), None) or any_port()
 
 
 def _register_starters(store: Store) -> None:

@@ -29,19 +29,19 @@ _WHO = [
     "Two sisters",
     "The night bus",
 ]
-_DOES = [
-    "opens",
-    "repairs",
-    "celebrates",
-    "maps",
-    "rescues",
-    "redesigns",
-    "counts",
-    "plants",
-    "photographs",
-    "explains",
-    "postpones",
-    "paints",
+_DID = [
+    "opened",
+    "repaired",
+    "celebrated",
+    "mapped",
+    "rescued",
+    "redesigned",
+    "counted",
+    "planted",
+    "photographed",
+    "explained",
+    "postponed",
+    "painted",
 ]
 _WHAT = [
     "the old lighthouse",
@@ -78,7 +78,7 @@ def stories(feed: DemoFeed, base: str, now: datetime) -> list[Story]:
     found = []
     for number, published_at in feed.stories(now):
         chance = random.Random(f"{feed.wire or feed.name}-{number}")
-        words = (chance.choice(_WHO), chance.choice(_DOES), chance.choice(_WHAT), chance.choice(_WHERE))
+        words = (chance.choice(_WHO), chance.choice(_DID), chance.choice(_WHAT), chance.choice(_WHERE))
         title = " ".join(words)
         path = f"{feed.wire or feed.name}/{number}"
         link = f"{base}/stories/{path}" + (f"?utm_source={feed.name}" if feed.wire else "")

@@ -93,9 +93,7 @@ def test_events_in_bulk_say_what_yielded_ones_say(dagster: Dagster, monkeypatch:
 
     assert in_bulk.success and yielded.success
     assert len(log_of(in_bulk)) >= len(FEEDS) * len(DOWNSTREAM)
-    assert [line.replace(in_bulk.run_id, "") for line in log_of(in_bulk)] == [
-        line.replace(yielded.run_id, "") for line in log_of(yielded)
-    ]
+    assert [line.replace(in_bulk.run_id, "") for line in log_of(in_bulk)] == [line.replace(yielded.run_id, "") for line in log_of(yielded)]
     assert not in_bulk.result.get_asset_materialization_events() and yielded.result.get_asset_materialization_events()
 
 

@@ -81,19 +81,22 @@ class Server:
 
     def kill(self) -> None:
         family = psutil.Process(self._server.get_pid())
+        family.suspend()  # so that it starts no child unseen, which would keep the next one from starting
         for process in [family, *family.children(recursive=True)]:
             with suppress(psutil.NoSuchProcess):
                 process.kill()
 
     def start(self) -> None:
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            with suppress(Exception):  # the old one may not be quite gone
+        deadline = time.monotonic() + 120
+        while True:
+            try:
                 self._server.ensure_postgres_running()
                 psycopg.connect(self.url, connect_timeout=2).close()
+            except Exception as error:  # the old one may not be quite gone
+                assert time.monotonic() < deadline, f"Postgres did not come back: {error}; {self._server.log.read_text()[-1000:]}"
+                time.sleep(0.5)
+            else:
                 return
-            time.sleep(0.5)
-        raise AssertionError("Postgres did not come back")
 
     def stop(self) -> None:
         self._server.cleanup()
