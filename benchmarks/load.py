@@ -26,6 +26,12 @@ class Seen:
         ordered = sorted(self.seconds)
         return ordered[min(int(share * len(ordered)), len(ordered) - 1)] if ordered else 0.0
 
+    def add(self, more: Seen) -> None:
+        self.statuses += more.statuses
+        self.seconds += more.seconds
+        self.wrong += more.wrong
+        self.took += more.took
+
 
 class _Connection(asyncio.Protocol):
     """Just enough HTTP for answers that have a length."""
