@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
-from xml.etree import ElementTree
-
-import yaml
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
 from feed_assets.model import ErrorPolicy, Feed, FeedState, FetchResult
 from feed_assets.settings import Settings
 from feed_assets.store import Store, Transaction
-from feed_assets.urls import domain_of, host_of, mask_password, without_credentials
+from feed_assets.urls import domain_of, feed_key, host_of, mask_password
 
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,98}[a-z0-9])?")
 RESERVED_IDS = frozenset({"all", "site", "group"})  # of the combined documents below /rss
@@ -29,9 +25,13 @@ _EDITABLE = tuple(column.name for column in fields(Feed) if column.name not in (
 
 @dataclass(frozen=True, slots=True)
 class Imported:
+    """What became of the rows of a file: ids, and for each row that is not right what it is called and why."""
+
     added: tuple[str, ...]
     unchanged: tuple[str, ...]
     rejected: tuple[tuple[str, str], ...]
+    changed: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 def add_feed(
@@ -43,40 +43,55 @@ def add_feed(
     """
     with store.begin() as tx:
         feed = _prepare(tx, url, feed_id, now, options)
-        tx.feeds.put([feed], next_run_at=now, reason="new feed")
+        _put(tx, [feed], now, "new feed")
         if first is not None:
             tx.items.save_first(replace(first, feed_id=feed.feed_id))
         return feed
 
 
-def refuse_known(store: Store, url: str, feed_id: str | None = None) -> None:
-    """Raises what `add_feed` would raise, before anything is asked of the publisher."""
+def refuse_known(store: Store, url: str, feed_id: str | None = None, *, respelled: bool = True) -> None:
+    """Raises what `add_feed` would raise, before anything is asked of the publisher; and when the feed is there under another spelling."""
     with store.read() as tx:
         _prepare(tx, url, feed_id, datetime.now(UTC), {})
+        if respelled and (other := next((each for each in tx.feeds.live() if feed_key(each.url) == feed_key(url)), None)):
+            raise DuplicateFeed(
+                f"{mask_password(url)} is there already, as feed {other.feed_id!r} at {mask_password(other.url)}; "
+                "if these are two feeds, add it with --another"
+            )
 
 
 def edit_feed(store: Store, settings: Settings, feed_id: str, *, now: datetime, **changes: Any) -> Feed:
     """Change columns of a feed. A new URL starts afresh; a new interval counts from the last fetch."""
     with store.begin() as tx:
         before = _live(tx, feed_id)
-        after = _checked(replace(before, **changes))
-        if "root_domain" not in changes:
-            after = replace(after, root_domain=_at(before, after.url).root_domain)
+        after = _edited(before, changes)
         if after.url != before.url:
             _refuse_taken_url(tx, after.url, feed_id)
-            tx.schedules.forget_validators(feed_id)
-            tx.schedules.revive(feed_id, at=now, reason="the URL was changed")
-        tx.feeds.update(after, now=now)
+        _save_edits(tx, settings, [(before, after)], now)
+        return after
+
+
+def _edited(before: Feed, changes: Mapping[str, Any]) -> Feed:
+    after = _checked(replace(before, **changes))
+    return after if "root_domain" in changes else replace(after, root_domain=_at(before, after.url).root_domain)
+
+
+def _save_edits(tx: Transaction, settings: Settings, edits: Iterable[tuple[Feed, Feed]], now: datetime) -> None:
+    edits = list(edits)
+    tx.feeds.update([after for _, after in edits], now=now)
+    for before, after in edits:
         if after.url == before.url:
             _follow_schedule(tx, settings, before, after, now)
-        return after
+        else:
+            tx.schedules.forget_validators(after.feed_id)
+            tx.schedules.revive(after.feed_id, at=now, reason="the URL was changed")
 
 
 def move_feed(tx: Transaction, feed: Feed, url: str, *, now: datetime) -> str | None:
     """Follow a feed to its new URL; its validators belong to the old one. Gives the id of the feed that is there already, if any."""
     if others := [other.feed_id for other in tx.feeds.at_url(url) if other.deleted_at is None and other.feed_id != feed.feed_id]:
         return others[0]
-    tx.feeds.update(_at(feed, url), now=now)
+    tx.feeds.update([_at(feed, url)], now=now)
     tx.schedules.forget_validators(feed.feed_id)
     return None
 
@@ -86,6 +101,19 @@ def delete_feed(store: Store, feed_id: str, *, now: datetime) -> None:
     with store.begin() as tx:
         _live(tx, feed_id)
         tx.feeds.delete(feed_id, now=now)
+
+
+def restore_feed(store: Store, feed_id: str, *, now: datetime) -> Feed:
+    """Bring a deleted feed back, with its history; it is due at once."""
+    with store.begin() as tx:
+        feed = tx.feeds.get(feed_id)
+        if feed is None:
+            raise UnknownFeed(feed_id)
+        if feed.deleted_at is None:
+            raise FeedNotReady(f"{feed_id} is not deleted")
+        _refuse_taken_url(tx, feed.url, feed_id)
+        _put(tx, [replace(feed, updated_at=now, deleted_at=None)], now, "the feed was restored")
+        return feed
 
 
 def sync_feed(store: Store, feed_id: str, *, now: datetime) -> None:
@@ -100,88 +128,102 @@ def sync_feed(store: Store, feed_id: str, *, now: datetime) -> None:
 
 def import_feeds(store: Store, rows: Iterable[Mapping[str, Any]], *, now: datetime) -> Imported:
     """Add the feeds that are not there yet; bad rows are reported one by one, the rest is imported."""
-    added: list[Feed] = []
-    unchanged, rejected = [], []
     with store.begin() as tx:
-        known = tx.feeds.everything()
-        by_id = {feed.feed_id: feed for feed in known}
-        live = {feed.url: feed.feed_id for feed in known if feed.deleted_at is None}
-        deleted = {feed.url: feed.feed_id for feed in known if feed.deleted_at is not None}
+        reading = _Import(tx, now)
         for row in rows:
-            options = {str(key): value for key, value in row.items()}
-            url, feed_id = str(options.pop("url", None) or ""), options.pop("id", options.pop("feed_id", None))
-            try:
-                # A deleted feed comes back under its old name, with its history.
-                feed = _new_feed(url, deleted.get(url.strip()) if feed_id is None else feed_id, now, options, set(by_id))
-                if feed.url in live:
-                    unchanged.append(live[feed.url])
-                    continue
-                _refuse_taken_id(by_id.get(feed.feed_id))
-            except FeedAssetsError as error:
-                rejected.append((mask_password(url) or str(feed_id), str(error)))
-                continue
-            added.append(feed)
-            live[feed.url], by_id[feed.feed_id] = feed.feed_id, feed
-        tx.feeds.put(added, next_run_at=now, reason="new feed")
-    return Imported(tuple(feed.feed_id for feed in added), tuple(unchanged), tuple(rejected))
+            reading.take(row)
+        _put(tx, reading.added, now, "new feed")
+        return reading.result()
 
 
-def read_feeds_file(path: Path) -> list[Mapping[str, Any]]:
-    """The rows of a feeds file: YAML, or OPML."""
-    try:
-        content = path.read_bytes()
-        if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<"):
-            return read_opml(content)
-        document = yaml.safe_load(content.decode("utf-8-sig"))
-    except (OSError, ValueError, yaml.YAMLError, ElementTree.ParseError) as error:
-        raise UsageError(f"cannot read {path}: {' '.join(str(error).split())}") from None
-    except RecursionError:
-        raise UsageError(f"cannot read {path}: it is nested too deeply") from None
-    rows = document.get("feeds") if isinstance(document, dict) else None
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise UsageError(f"{path} should have `feeds:` with a list of `id` and `url`")
-    return rows
+def follow_file(store: Store, settings: Settings, rows: Iterable[Mapping[str, Any]], *, now: datetime, prune: bool = False) -> Imported:
+    """Make the feeds what a file says: add, change the columns that it names, and with `prune` remove what it does not have.
+
+    Nothing is removed when a row is not right: what it was meant to say is not known.
+    """
+    with store.begin() as tx:
+        reading = _Import(tx, now, follows=True)
+        for row in rows:
+            reading.take(row)
+        _put(tx, reading.added, now, "new feed")
+        _save_edits(tx, settings, reading.edits, now)
+        gone = reading.not_taken if prune and not reading.rejected else []
+        for feed_id in gone:
+            tx.feeds.delete(feed_id, now=now)
+        return replace(reading.result(), removed=tuple(gone))
 
 
-def read_opml(content: bytes) -> list[Mapping[str, Any]]:
-    """The feeds of an OPML list; an outline around outlines is their group."""
-    rows: list[Mapping[str, Any]] = []
+class _Import:
+    """The rows of a file beside the feeds that there are."""
 
-    def walk(outline: ElementTree.Element, group: str | None) -> None:
-        named = {name.lower(): " ".join(value.split()) for name, value in outline.attrib.items()}
-        name = named.get("title") or named.get("text")
-        if "xmlurl" in named:
-            options = {"source_name": name, "feed_group": group}
-            rows.append({"url": named["xmlurl"]} | {column: value for column, value in options.items() if value})
-        for inner in outline.findall("outline"):
-            walk(inner, name or group)
+    def __init__(self, tx: Transaction, now: datetime, *, follows: bool = False) -> None:
+        known = tx.feeds.everything()
+        self._now, self._follows = now, follows
+        self._by_id = {feed.feed_id: feed for feed in known}
+        self._live = {feed.url: feed for feed in known if feed.deleted_at is None}
+        self._alike = {feed_key(feed.url): feed for feed in self._live.values()}
+        self._deleted = {feed.url: feed.feed_id for feed in known if feed.deleted_at is not None}
+        self._taken: dict[str, None] = {}
+        self.added: list[Feed] = []
+        self.edits: list[tuple[Feed, Feed]] = []
+        self.unchanged: list[str] = []
+        self.rejected: list[tuple[str, str]] = []
 
-    for outline in ElementTree.fromstring(content).findall("./body/outline"):
-        walk(outline, None)
-    if not rows:
-        raise UsageError("there is no feed in this file; an OPML list has <outline xmlUrl=...> in its <body>")
-    return rows
+    @property
+    def not_taken(self) -> list[str]:
+        return [feed.feed_id for feed in self._live.values() if feed.feed_id not in self._taken]
+
+    def result(self) -> Imported:
+        added, changed = (feed.feed_id for feed in self.added), (feed.feed_id for _, feed in self.edits)
+        return Imported(tuple(added), tuple(self.unchanged), tuple(self.rejected), tuple(changed))
+
+    def take(self, row: Mapping[str, Any]) -> None:
+        options = {str(key): value for key, value in row.items()}
+        url, feed_id = str(options.pop("url", None) or ""), options.pop("id", options.pop("feed_id", None))
+        try:
+            self._take(url, None if feed_id is None else str(feed_id), options)
+        except FeedAssetsError as error:
+            self.rejected.append((mask_password(url) or str(feed_id), str(error)))
+
+    def _take(self, url: str, feed_id: str | None, options: dict[str, Any]) -> None:
+        before = self._by_id.get(feed_id) if feed_id and self._follows else None
+        if before is not None and before.deleted_at is None:
+            self._follow(before, options | {"url": check_url(url)})
+            return
+        # A deleted feed comes back under its old name, with its history.
+        name = self._deleted.get(url.strip()) if feed_id is None else feed_id
+        moment = self._now + timedelta(microseconds=len(self.added))  # feeds are listed in the order of their file
+        feed = _new_feed(url, name, moment, options, self._by_id.keys())
+        there = self._live.get(feed.url) or self._alike.get(feed_key(feed.url))
+        if there is not None:
+            self._follow(there, options if self._follows else {})
+            return
+        _refuse_taken_id(self._by_id.get(feed.feed_id))
+        self._taken[feed.feed_id] = None
+        self.added.append(feed)
+        self._live[feed.url] = self._by_id[feed.feed_id] = self._alike[feed_key(feed.url)] = feed
+
+    def _follow(self, before: Feed, changes: Mapping[str, Any]) -> None:
+        if unknown := set(changes) - set(_EDITABLE):
+            raise _unknown_field(unknown)
+        after = _edited(before, changes)
+        other = self._live.get(after.url)
+        if other is not None and other.feed_id != before.feed_id:
+            raise DuplicateFeed(f"{mask_password(after.url)} is there already, as feed {other.feed_id!r}")
+        again, self._taken[before.feed_id] = before.feed_id in self._taken, None
+        if after == before or again:
+            self.unchanged.append(before.feed_id)
+            return
+        self.edits.append((before, after))
+        self._live.pop(before.url, None)
+        self._live[after.url] = self._by_id[after.feed_id] = after
 
 
-def to_opml(feeds: Iterable[Feed], *, with_credentials: bool = True) -> str:
-    """The feeds as OPML 2.0; "news/world" is an outline in an outline."""
-    root = ElementTree.Element("opml", version="2.0")
-    ElementTree.SubElement(ElementTree.SubElement(root, "head"), "title").text = "Feeds of feed_assets"
-    outlines: dict[str, ElementTree.Element] = {"": ElementTree.SubElement(root, "body")}
-
-    def outline(group: str) -> ElementTree.Element:
-        if group not in outlines:
-            above, _, name = group.rpartition("/")
-            outlines[group] = ElementTree.SubElement(outline(above), "outline", text=name, title=name)
-        return outlines[group]
-
-    for feed in feeds:
-        url = feed.url if with_credentials else without_credentials(feed.url)
-        ElementTree.SubElement(
-            outline(feed.feed_group or ""), "outline", type="rss", text=feed.source_name, title=feed.source_name, xmlUrl=url
-        )
-    ElementTree.indent(root)
-    return ElementTree.tostring(root, encoding="unicode", xml_declaration=False).join(('<?xml version="1.0" encoding="UTF-8"?>\n', "\n"))
+def _put(tx: Transaction, feeds: Sequence[Feed], now: datetime, reason: str) -> None:
+    """Add feeds or bring them back, and let it be known."""
+    tx.feeds.put(feeds, next_run_at=now, reason=reason)
+    about = ((feed, {"feed_id": feed.feed_id, "url": mask_password(feed.url), "source_name": feed.source_name}) for feed in feeds)
+    tx.articles.save_events((f"{feed.feed_id}/{now.isoformat()}/feed.added", "feed.added", payload, now) for feed, payload in about)
 
 
 def state_of(row: Mapping[str, Any]) -> FeedState:
@@ -217,7 +259,7 @@ def check_url(url: str) -> str:
     return parts._replace(netloc=f"{userinfo}{at}{address.lower()}", fragment="").geturl()
 
 
-def slug(url: str, taken: set[str]) -> str:
+def slug(url: str, taken: Collection[str]) -> str:
     """A readable id for a URL that is not taken: example.com/blog/feed.xml -> example-com-blog."""
     parts = urlsplit(url)
     host = (parts.hostname or "").removeprefix("www.").removeprefix("feeds.")
@@ -241,10 +283,10 @@ def _prepare(tx: Transaction, url: str, feed_id: str | None, now: datetime, opti
     return feed
 
 
-def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, Any], taken: set[str]) -> Feed:
+def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, Any], taken: Collection[str]) -> Feed:
     url = check_url(url)
     if unknown := set(options) - set(_EDITABLE):
-        raise UsageError(f"unknown field {sorted(unknown)[0]!r}; a feed has {', '.join(_EDITABLE)}")
+        raise _unknown_field(unknown)
     name = slug(url, taken) if feed_id is None else str(feed_id)
     if name in RESERVED_IDS:
         raise UsageError(f"{name!r} cannot be an id: /rss/{name} is taken; choose another one with --id")
@@ -253,6 +295,10 @@ def _new_feed(url: str, feed_id: object, now: datetime, options: Mapping[str, An
     values = {"source_name": urlsplit(url).hostname or name, "root_domain": domain_of(url)} | dict(options)
     values["source_name"] = values["source_name"] or name
     return _checked(Feed(feed_id=name, url=url, created_at=now, updated_at=now, **values))
+
+
+def _unknown_field(names: Iterable[str]) -> UsageError:
+    return UsageError(f"unknown field {sorted(names)[0]!r}; a feed has {', '.join(_EDITABLE)}")
 
 
 def _checked(feed: Feed) -> Feed:

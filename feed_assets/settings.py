@@ -44,6 +44,10 @@ class Settings(BaseModel):
     dagster_database_url: str = Field(
         "", description="A `postgresql://` URL for Dagster's own runs and events; empty keeps them in SQLite files in HOME."
     )
+    feeds_file: str = Field(
+        "", description="A YAML or OPML file that the feeds follow, at each start and whenever it changes. Empty: there is none."
+    )
+    feeds_file_prune: bool = Field(False, description="Whether feeds that FEEDS_FILE does not have are deleted.")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field("INFO", description="How much is logged.")
     log_format: Literal["console", "json"] = Field("console", description="Log lines for people or for programs.")
 

@@ -50,6 +50,13 @@ def lenient_key(url: str) -> str:
     return f"{parts.scheme.lower()}://{host}{place}{path}" + (f"?{query}" if query else "")
 
 
+def feed_key(url: str) -> str:
+    """The same for URLs that hardly lead to two feeds: beyond what `lenient_key` forgives, http or https and a leading www."""
+    _, _, place = lenient_key(url).partition("://")
+    userinfo = _USERINFO.search(url)
+    return (userinfo[0] if userinfo else "") + place.removeprefix("www.")
+
+
 @lru_cache(maxsize=4096)
 def domain_of(url: str) -> str | None:
     """The registrable domain, or None for addresses and intranet names."""

@@ -13,10 +13,12 @@ import pytest
 
 from feed_assets import catalog
 from feed_assets.errors import DuplicateFeed, FeedNotReady, UnknownFeed, UsageError
+from feed_assets.feeds_files import read_feeds_file
 from feed_assets.model import Feed, Schedule
 from feed_assets.settings import Settings, load_settings
 from feed_assets.store import Store, open_store
 from feed_assets_tests.conftest import ENGINES
+from feed_assets_tests.store.reading import decoded
 from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
 from feed_assets_tests.support.refreshing import add, table
@@ -504,55 +506,121 @@ def test_an_import_brings_a_deleted_feed_back_under_its_old_id(row: dict[str, An
     assert catalog.import_feeds(store, [row], now=clock()).added == ("news",)
 
 
-# Feeds files
+# Following a file
 
 
-def test_a_feeds_file_gives_its_rows(tmp_path: Path) -> None:
-    file = tmp_path / "feeds.yaml"
-    file.write_text("feeds:\n  - {id: a, url: 'https://a.example/feed', source_name: Füße}\n", "utf-8")
-    assert catalog.read_feeds_file(file) == [{"id": "a", "url": "https://a.example/feed", "source_name": "Füße"}]
+def follow(store: Store, settings: Settings, clock: Clock, *rows: dict[str, Any], prune: bool = False) -> catalog.Imported:
+    return catalog.follow_file(store, settings, rows, now=clock(), prune=prune)
+
+
+def test_following_a_file_adds_changes_and_then_leaves_everything_as_it_is(store: Store, settings: Settings, clock: Clock) -> None:
+    add(store, clock, URL, priority=1, source_name="By hand")
+    rows = ({"id": "news", "url": URL, "priority": 5}, {"id": "other", "url": "https://other.example/feed"})
+    done = follow(store, settings, clock, *rows)
+    assert (done.added, done.changed, done.unchanged, done.rejected) == (("other",), ("news",), (), ())
+    assert (feed_of(store).priority, feed_of(store).source_name) == (5, "By hand")  # what the file does not name stays
+    before = table(store, "feeds"), table(store, "feed_schedules"), table(store, "events")
+    clock.advance(hours=1)
+    again = follow(store, settings, clock, *rows)
+    assert (again.added, again.changed, again.unchanged) == ((), (), ("news", "other"))
+    assert (table(store, "feeds"), table(store, "feed_schedules"), table(store, "events")) == before
+
+
+def test_a_new_url_in_the_file_moves_the_feed_and_makes_it_due(store: Store, settings: Settings, clock: Clock) -> None:
+    add(store, clock, URL)
+    clock.advance(hours=1)
+    assert follow(store, settings, clock, {"id": "news", "url": "https://moved.example/feed"}).changed == ("news",)
+    assert (feed_of(store).url, feed_of(store).root_domain) == ("https://moved.example/feed", "moved.example")
+    assert due(store, clock()) == ["news"]
+
+
+def test_pruning_removes_what_the_file_does_not_have(store: Store, settings: Settings, clock: Clock) -> None:
+    for name in ("a", "b"):
+        add(store, clock, f"https://{name}.example/feed", name)
+    assert follow(store, settings, clock, {"url": "https://a.example/feed"}).removed == ()
+    assert follow(store, settings, clock, {"url": "http://www.a.example/feed/"}, prune=True).removed == ("b",)
+    assert feed_of(store, "b").deleted_at == clock()
+
+
+def test_nothing_is_removed_when_a_row_is_not_right(store: Store, settings: Settings, clock: Clock) -> None:
+    add(store, clock, URL)
+    done = follow(store, settings, clock, {"id": "news", "url": "nonsense"}, prune=True)
+    assert (len(done.rejected), done.removed, feed_of(store).deleted_at) == (1, (), None)
+
+
+def test_a_row_may_not_take_the_url_of_another_feed(store: Store, settings: Settings, clock: Clock) -> None:
+    for name in ("a", "b"):
+        add(store, clock, f"https://{name}.example/feed", name)
+    done = follow(store, settings, clock, {"id": "a", "url": "https://b.example/feed"})
+    assert done.rejected == (("https://b.example/feed", "https://b.example/feed is there already, as feed 'b'"),)
+    assert feed_of(store, "a").url == "https://a.example/feed"
 
 
 @pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"feeds:",
-        b"feeds: 5",
-        b"- a\n- b",
-        b"feeds: [a, b]",
-        b"other: []",
-        b"just words",
-        b"feeds: [",
-        b"\xff\xfe\x00",
-        b"a: b: c",
-        b"? [a]\n: b",
-    ],
+    "spelling", ["http://news.example.com/feed.xml", "https://www.news.example.com/feed.xml/", "https://NEWS.example.com:443/feed%2Exml"]
 )
-def test_a_file_that_is_no_feeds_file_is_refused_in_one_line(tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "feeds.yaml"
-    file.write_bytes(content)
-    with pytest.raises(UsageError) as refused:
-        catalog.read_feeds_file(file)
-    assert str(file) in str(refused.value) and "\n" not in str(refused.value)
+def test_another_spelling_of_a_url_is_the_feed_that_is_there(spelling: str, store: Store, clock: Clock) -> None:
+    add(store, clock, URL)
+    assert catalog.import_feeds(store, [{"url": spelling}], now=clock()).unchanged == ("news",)
+    with pytest.raises(DuplicateFeed, match=r"'news' at https://news\.example\.com/feed\.xml"):
+        catalog.refuse_known(store, spelling)
+    catalog.refuse_known(store, spelling, respelled=False)
 
 
-def test_a_date_that_does_not_exist_is_refused_in_one_line(tmp_path: Path) -> None:
-    file = tmp_path / "feeds.yaml"
-    file.write_text("feeds: [{id: a, url: 'https://a.example/', source_name: 2026-13-45}]")
-    with pytest.raises(UsageError):
-        catalog.read_feeds_file(file)
+@pytest.mark.parametrize(
+    "other", ["https://me:pass@news.example.com/feed.xml", "https://news.example.com/feed.xml?page=2", "https://example.com/feed.xml"]
+)
+def test_what_may_well_be_another_feed_is_one(other: str, store: Store, clock: Clock) -> None:
+    add(store, clock, URL)
+    assert len(catalog.import_feeds(store, [{"url": other}], now=clock()).added) == 1
 
 
-def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="cannot read"):
-        catalog.read_feeds_file(tmp_path / "nothing.yaml")
-    with pytest.raises(UsageError, match="cannot read"):
-        catalog.read_feeds_file(tmp_path)
+# Restore
+
+
+def test_a_restored_feed_is_as_it_was_and_due(store: Store, clock: Clock) -> None:
+    before = catalog.add_feed(store, URL, now=clock(), feed_id="news", priority=4)
+    catalog.delete_feed(store, "news", now=clock())
+    clock.advance(days=3)
+    catalog.restore_feed(store, "news", now=clock())
+    assert replace(feed_of(store), updated_at=None) == replace(before, updated_at=None)
+    assert due(store, clock()) == ["news"]
+
+
+def test_only_a_deleted_feed_whose_place_is_free_can_be_restored(store: Store, clock: Clock) -> None:
+    with pytest.raises(UnknownFeed):
+        catalog.restore_feed(store, "nobody", now=clock())
+    add(store, clock, URL)
+    with pytest.raises(FeedNotReady):
+        catalog.restore_feed(store, "news", now=clock())
+    catalog.delete_feed(store, "news", now=clock())
+    catalog.add_feed(store, URL, now=clock(), feed_id="another")
+    with pytest.raises(DuplicateFeed, match="another"):
+        catalog.restore_feed(store, "news", now=clock())
+
+
+def test_each_feed_that_is_added_is_told_once(store: Store, clock: Clock) -> None:
+    add(store, clock, "https://me:secret@news.example.com/feed.xml")
+    catalog.import_feeds(store, [{"id": "b", "url": "https://b.example/"}, {"id": "news", "url": URL}], now=clock())
+    told = [(row["event_type"], decoded(row["payload"])) for row in table(store, "events")]
+    assert sorted(told, key=str) == sorted(
+        [
+            ("feed.added", {"feed_id": "news", "url": "https://me:***@news.example.com/feed.xml", "source_name": "news.example.com"}),
+            ("feed.added", {"feed_id": "b", "url": "https://b.example/", "source_name": "b.example"}),
+        ],
+        key=str,
+    )
+
+
+def test_feeds_are_listed_in_the_order_of_their_file(store: Store, clock: Clock) -> None:
+    names = ["z", "m", "a", "q"]
+    catalog.import_feeds(store, [{"id": name, "url": f"https://{name}.example/"} for name in names], now=clock())
+    with store.read() as tx:
+        assert [feed.feed_id for feed in tx.feeds.listed()] == names
 
 
 def test_the_starter_list_is_imported_whole(store: Store, clock: Clock) -> None:
-    rows = catalog.read_feeds_file(Path(__file__).parents[1] / "feeds.yaml")
+    rows = read_feeds_file(Path(__file__).parents[1] / "feeds.yaml")
     imported = catalog.import_feeds(store, rows, now=clock())
     assert len(imported.added) == len(rows) > 10
     assert imported.rejected == ()

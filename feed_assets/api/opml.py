@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from feed_assets.api.access import StoreAccess
 from feed_assets.api.problems import problems_of
-from feed_assets.catalog import to_opml
+from feed_assets.feeds_files import to_opml
 
 router = APIRouter(tags=["feeds"])
 _XML = {"text/x-opml": {"schema": {"type": "string"}}}
@@ -18,6 +18,6 @@ _XML = {"text/x-opml": {"schema": {"type": "string"}}}
 def opml(store: StoreAccess) -> Response:
     """All feeds as OPML 2.0, groups as outlines."""
     with store.read() as tx:
-        feeds = tx.feeds.live()
+        feeds = tx.feeds.listed()
     headers = {"Content-Disposition": 'inline; filename="feed_assets.opml"'}
-    return Response(to_opml(feeds, with_credentials=False), media_type="text/x-opml; charset=utf-8", headers=headers)
+    return Response(to_opml(feeds, private=False), media_type="text/x-opml; charset=utf-8", headers=headers)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from feed_assets import catalog
 from feed_assets.cli.context import opened
-from feed_assets.cli.output import err, out, print_facts, print_json, print_table
+from feed_assets.cli.feed_facts import reading_facts
+from feed_assets.cli.feeds_files import export_file, import_file
+from feed_assets.cli.output import err, out, print_facts, print_json, print_table, say
 from feed_assets.discover import Found, look_at, try_well_known_paths
-from feed_assets.errors import NotAFeed, UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy, FeedState, Outcome
+from feed_assets.errors import FeedAssetsError, NotAFeed, UnknownFeed, UsageError
+from feed_assets.model import ErrorPolicy, Feed, FeedState, Outcome
 from feed_assets.parse import FeedLink, plain_text
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
@@ -24,13 +26,27 @@ from feed_assets.words import relative
 
 app = typer.Typer(no_args_is_help=True, help="Add, list, change and remove feeds.")
 
-FeedId = Annotated[str, typer.Argument(help="The feed's id, as `feed list` shows it.", show_default=False)]
+
+def _complete_id(typed: str) -> list[str]:
+    """For the shell, when somebody presses tab."""
+    try:
+        with opened()[1].read() as tx:
+            return [feed_id for feed_id in tx.feeds.live_ids() if feed_id.startswith(typed)]
+    except FeedAssetsError:
+        return []
+
+
+FeedId = Annotated[str, typer.Argument(help="The feed's id, as `feed list` shows it.", show_default=False, autocompletion=_complete_id)]
 AsJson = Annotated[bool, typer.Option("--json", help="For programs.")]
 
 
 class Switch(StrEnum):
     on = "on"
     off = "off"
+
+
+app.command("import", epilog="Example: feed-assets feed import feeds.yaml")(import_file)
+app.command("export", epilog="Example: feed-assets feed export feeds.opml")(export_file)
 
 
 @app.command(epilog="Example: feed-assets feed add https://example.com/feed.xml --name Example --interval 30")
@@ -47,6 +63,8 @@ def add(
     no_fetch: Annotated[bool, typer.Option("--no-fetch", help="Add it unseen; do not look at what is there.")] = False,
     enforce_domain: Annotated[bool, typer.Option("--enforce-domain", help="Keep only items that link to the feed's own site.")] = False,
     error_policy: Annotated[ErrorPolicy, typer.Option(help="`one_strike` pauses the feed at the first error.")] = ErrorPolicy.BACKOFF,
+    another: Annotated[bool, typer.Option("--another", help="Although a feed is there whose URL is only spelled otherwise.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Add a feed, or the feed that a page names. What comes back counts as its first fetch: no second request is made for it."""
     options: dict[str, Any] = {
@@ -64,18 +82,45 @@ def add(
         options["root_domain"] = None
     settings, store = opened()
     url = catalog.check_url(url)
-    catalog.refuse_known(store, url, feed_id)
+    catalog.refuse_known(store, url, feed_id, respelled=not another)
     found = None
     if not (no_fetch or disabled):
-        url, found = _look_for_feed(settings, store, url)
+        url, found = _look_for_feed(settings, store, url, respelled=not another)
         if found.parsed is not None and (title := _name(found.parsed.title)):
             options.setdefault("source_name", title)
     feed = catalog.add_feed(store, url, now=utc_now(), feed_id=feed_id, first=found.result if found else None, **options)
-    out.print(f"added {feed.feed_id} ({mask_password(feed.url)})", markup=False, soft_wrap=True)
+    if as_json:
+        print_json(_added(feed, found))
+        return
+    say(f"added {feed.feed_id} ({mask_password(feed.url)})")
     if found is not None and found.parsed is not None:
-        out.print(f"{feed.source_name}: {found.parsed.found} items, {found.parsed.format}; stored at the next tick", markup=False)
+        for name, value in {name: value for name, value in _added(feed, found).items() if name in _TOLD_OF_ADDED}.items():
+            say(f"  {name.replace('_', ' '):<10} {value}")
     elif found is not None:
         err.print(f"but its first fetch failed: {found.reason}", markup=False, soft_wrap=True)
+
+
+_TOLD_OF_ADDED = ("title", "items", "format", "next_fetch")
+
+
+def _added(feed: Feed, found: Found | None) -> dict[str, Any]:
+    """What was added, and what was seen there."""
+    parsed = found.parsed if found else None
+    again = f"every {feed.refresh_interval_minutes} min" if feed.refresh_interval_minutes else "as often as it publishes"
+    if not feed.enabled:
+        again = "never while it is disabled"
+    elif not feed.polling:
+        again = "only after `feed sync`"
+    return {
+        "feed_id": feed.feed_id,
+        "url": mask_password(feed.url),
+        "source_name": feed.source_name,
+        "title": _name(parsed.title) if parsed else None,
+        "items": parsed.found if parsed else None,
+        "format": parsed.format if parsed else None,
+        "next_fetch": f"what came just now is stored at the next tick; then {again}" if parsed else f"at the next tick; then {again}",
+        "error_message": found.reason if found and not parsed else None,
+    }
 
 
 def _name(title: str) -> str | None:
@@ -83,7 +128,7 @@ def _name(title: str) -> str | None:
     return "".join(character for character in plain_text(title) if character.isprintable())[:200].strip() or None
 
 
-def _look_for_feed(settings: Settings, store: Store, url: str) -> tuple[str, Found]:
+def _look_for_feed(settings: Settings, store: Store, url: str, *, respelled: bool) -> tuple[str, Found]:
     """What is at the URL; for a page that names one feed, that feed. A page with several, or with none, is refused."""
     found = look_at(url, settings, utc_now)
     if found.parsed is not None or found.result.outcome is not Outcome.SUCCESS:
@@ -93,8 +138,8 @@ def _look_for_feed(settings: Settings, store: Store, url: str) -> tuple[str, Fou
     if len(found.links) > 1:
         raise NotAFeed("not added: this is a page that names several feeds; add one of: " + ", ".join(link.url for link in found.links))
     link = found.links[0]
-    out.print(f"this is a page; its feed is {link.url}", markup=False, soft_wrap=True)
-    catalog.refuse_known(store, link.url)
+    say(f"this is a page; its feed is {link.url}")
+    catalog.refuse_known(store, link.url, respelled=respelled)
     return link.url, look_at(link.url, settings, utc_now)
 
 
@@ -126,12 +171,16 @@ def list_feeds(
     due: Annotated[bool, typer.Option("--due", help="Only feeds whose next run has come.")] = False,
     dead: Annotated[bool, typer.Option("--dead", help="Only feeds that died; `feed sync` revives them.")] = False,
     domain: Annotated[str | None, typer.Option(help="Only feeds of this root domain.")] = None,
-    group: Annotated[str | None, typer.Option(help="Only feeds of this group.")] = None,
+    group: Annotated[str | None, typer.Option(help="Only feeds of this group, and of the groups in it.")] = None,
+    deleted: Annotated[bool, typer.Option("--deleted", help="Feeds that were deleted instead; `feed restore` brings them back.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """All feeds with their state, or those that the options name."""
     _, store = opened()
     now = utc_now()
+    if deleted:
+        _list_deleted(store, as_json)
+        return
     with store.read() as tx:
         rows = [
             row
@@ -140,7 +189,7 @@ def list_feeds(
             and (not due or (row["enabled"] and row["next_run_at"] is not None and row["next_run_at"] <= now))
             and (not dead or catalog.state_of(row) == FeedState.DEAD)
             and (domain is None or row["root_domain"] == domain.lower())
-            and (group is None or row["feed_group"] == group)
+            and (group is None or f"{row['feed_group']}/".startswith(f"{group}/"))
         ]
     if as_json:
         print_json([_shown(row) for row in rows])
@@ -165,7 +214,17 @@ def list_feeds(
     )
 
 
-@app.command()
+def _list_deleted(store: Store, as_json: bool) -> None:
+    with store.read() as tx:
+        gone = [feed for feed in tx.feeds.everything() if feed.deleted_at is not None]
+    if as_json:
+        print_json([_shown(asdict(feed)) for feed in gone])
+    else:
+        rows = ((feed.feed_id, feed.source_name, mask_password(feed.url), relative(feed.deleted_at)) for feed in gone)
+        print_table(("id", "source", "url", "deleted"), rows)
+
+
+@app.command(epilog="Example: feed-assets feed show bbc-world")
 def show(feed_id: FeedId, as_json: AsJson = False) -> None:
     """One feed: configuration, state, pace, and its latest fetches."""
     _, store = opened()
@@ -202,8 +261,11 @@ def edit(
     enforce_domain: Annotated[
         bool | None, typer.Option("--enforce-domain/--no-enforce-domain", help="Keep only the site's own links.")
     ] = None,
+    root_domain: Annotated[str | None, typer.Option(help="The site it belongs to; '' for none.")] = None,
+    enabled: Annotated[bool | None, typer.Option("--enabled/--disabled", help="Whether it is fetched at all.")] = None,
+    polling: Annotated[bool | None, typer.Option("--polling/--no-polling", help="Whether it is fetched without being asked to.")] = None,
 ) -> None:
-    """Change a feed."""
+    """Change any column of a feed."""
     if adaptive and interval is not None:
         raise UsageError("--adaptive and --interval exclude each other")
     wanted: dict[str, Any] = {
@@ -214,105 +276,63 @@ def edit(
         "feed_group": group,
         "error_policy": error_policy.value if error_policy else None,
         "enforce_feed_domain": enforce_domain,
+        "root_domain": root_domain,
+        "enabled": enabled,
+        "polling": polling,
     }
     changes = {column: value for column, value in wanted.items() if value is not None}
     if adaptive:
         changes["refresh_interval_minutes"] = None
-    if group == "":
-        changes["feed_group"] = None
+    changes |= {column: None for column in ("feed_group", "root_domain") if changes.get(column) == ""}
     if not changes:
         raise UsageError("nothing to change; `feed-assets feed edit --help` lists what can be")
     _change(feed_id, **changes)
-    out.print(f"changed {feed_id}: {', '.join(changes)}", markup=False)
+    say(f"changed {feed_id}: {', '.join(changes)}")
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets feed enable bbc-world")
 def enable(feed_id: FeedId) -> None:
     """Fetch a feed again."""
     _change(feed_id, enabled=True)
-    out.print(f"enabled {feed_id}", markup=False)
+    say(f"enabled {feed_id}")
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets feed disable bbc-world")
 def disable(feed_id: FeedId) -> None:
     """Do not fetch a feed until it is enabled again; its articles stay."""
     _change(feed_id, enabled=False)
-    out.print(f"disabled {feed_id}", markup=False)
+    say(f"disabled {feed_id}")
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets feed polling bbc-world off")
 def polling(feed_id: FeedId, switch: Annotated[Switch, typer.Argument(help="on: at intervals. off: once per `sync`.")]) -> None:
     """Whether a feed is fetched again and again, or only when asked."""
     _change(feed_id, polling=switch is Switch.on)
-    out.print(f"polling of {feed_id} is {switch.value}", markup=False)
+    say(f"polling of {feed_id} is {switch.value}")
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets feed delete bbc-world")
 def delete(feed_id: FeedId) -> None:
-    """Remove a feed; its articles stay, and adding its URL again brings it back."""
+    """Remove a feed; its articles stay, and `feed restore`, or adding its URL again, brings it back."""
     _, store = opened()
     catalog.delete_feed(store, feed_id, now=utc_now())
-    out.print(f"deleted {feed_id}", markup=False)
+    say(f"deleted {feed_id}")
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets feed restore bbc-world")
+def restore(feed_id: FeedId) -> None:
+    """Bring a deleted feed back, with its history and under its old id."""
+    _, store = opened()
+    feed = catalog.restore_feed(store, feed_id, now=utc_now())
+    say(f"restored {feed_id} ({mask_password(feed.url)})")
+
+
+@app.command(epilog="Example: feed-assets feed sync bbc-world")
 def sync(feed_id: FeedId) -> None:
     """Fetch a feed at the next tick, whatever it was waiting for; revives dead feeds."""
     _, store = opened()
     catalog.sync_feed(store, feed_id, now=utc_now())
-    out.print(f"{feed_id} is due now", markup=False)
-
-
-@app.command(name="import", epilog="Example: feed-assets feed import feeds.yaml")
-def import_file(path: Annotated[Path, typer.Argument(help="A YAML file with `feeds:`, or an OPML list.", show_default=False)]) -> None:
-    """Add the feeds of a file; those that are there already stay as they are."""
-    _, store = opened()
-    result = catalog.import_feeds(store, catalog.read_feeds_file(path), now=utc_now())
-    for name, reason in result.rejected:
-        err.print(f"not imported: {name}: {reason}", markup=False, soft_wrap=True)
-    out.print(f"{len(result.added)} added, {len(result.unchanged)} there already, {len(result.rejected)} rejected")
-    if result.rejected:
-        raise typer.Exit(1)
-
-
-def reading_facts(row: dict[str, Any], facts: dict[str, Any]) -> dict[str, str]:
-    """How the feed's documents are read: identity, duplicates, and what was dropped, in words."""
-    mode, reading = row["identity_mode"] or "id", row["reading"] or {}
-    told = {"identity": _IDENTITY[mode] + (f" ({row['identity_reason']})" if row["identity_reason"] else "")}
-    if reading:
-        encoding = reading["encoding"]
-        told["last document"] = (
-            f"{reading['format']}, {encoding}, read {reading['read']}: {reading['found']} entries, {reading['kept']} kept"
-        )
-        dropped = [f"{reading[name]} {words}" for name, words in _DROPPED.items() if reading.get(name)]
-        told["dropped"] = "; ".join(dropped) or "nothing"
-        noticed = [f"{reading[name]} {words}" for name, words in _NOTICED.items() if reading.get(name)]
-        if noticed:
-            told["noticed"] = "; ".join(noticed)
-    told["duplicates"] = (
-        f"{facts['shared_articles']} of {facts['items']} items are stories that another feed had first"
-        if facts["items"]
-        else "no items stored yet"
-    )
-    return told
-
-
-_IDENTITY = {
-    "id": "by the publisher's ids, else links, else texts",
-    "link": "by links, because its ids cannot be trusted",
-    "title": "by titles, because neither its ids nor its links can be trusted",
-}
-_DROPPED = {
-    "over_limit": "beyond MAX_ARTICLES_PER_FEED, the oldest",
-    "off_domain": "that link to another site (enforce_feed_domain)",
-    "copies": "that say the same again",
-    "old_news": "that were stored once and pruned since",
-}
-_NOTICED = {
-    "repeated_ids": "repeat the id of another",
-    "renamed": "came back with another id",
-    "undated": "have no date: when they were first seen counts",
-}
+    say(f"{feed_id} is due now")
 
 
 def _change(feed_id: str, **changes: Any) -> None:

@@ -8,9 +8,9 @@ from typing import Annotated
 import typer
 
 from feed_assets import __version__
-from feed_assets.cli import feed, refreshing
+from feed_assets.cli import feed, refreshing, root_domain
 from feed_assets.cli.context import opened
-from feed_assets.cli.output import out, print_json, print_table
+from feed_assets.cli.output import be_quiet, out, print_json, print_table, say
 from feed_assets.cli.ports import free_port
 from feed_assets.cli.simulating import run_simulation
 from feed_assets.cli.up import up
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 db = typer.Typer(no_args_is_help=True, help="Look after the database.")
 app.add_typer(feed.app, name="feed")
+app.add_typer(root_domain.app, name="root-domain")
 app.add_typer(db, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
@@ -76,7 +77,14 @@ def migrate() -> None:
     from feed_assets.store import connect
 
     applied = connect(settings().store_url).migrate()
-    out.print(f"applied {', '.join(applied)}" if applied else "the schema is up to date")
+    say(f"applied {', '.join(applied)}" if applied else "the schema is up to date")
+
+
+def _quiet_first(arguments: list[str]) -> list[str]:
+    """--quiet belongs to all commands, so it is taken from wherever it stands (before a `--`)."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    named = [each for each in arguments[:end] if each in ("--quiet", "-q")]
+    return named[:1] + [each for each in arguments[:end] if each not in named] + arguments[end:]
 
 
 def _version(wanted: bool) -> None:
@@ -88,12 +96,16 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def options(
     version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-) -> None: ...
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say only what was asked for and what went wrong; may stand anywhere.")
+    ] = False,
+) -> None:
+    be_quiet(quiet)
 
 
 def main() -> None:
     try:
-        app()
+        app(args=_quiet_first(sys.argv[1:]))
     except FeedAssetsError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)

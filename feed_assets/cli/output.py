@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
@@ -16,6 +17,32 @@ from feed_assets.words import relative
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+_quiet = False
+
+Thing = TypeVar("Thing")
+
+
+def be_quiet(quiet: bool = True) -> None:
+    """From now on say only what was asked for, and what went wrong."""
+    global _quiet
+    _quiet = quiet
+
+
+def say(text: str) -> None:
+    """What was done, for people: not with --quiet."""
+    if not _quiet:
+        out.print(text, markup=False, soft_wrap=True)
+
+
+def progress_bar() -> Progress:
+    """On a terminal only, and gone when it is done."""
+    return Progress(console=err, transient=True, disable=_quiet or not err.is_terminal)
+
+
+def with_progress(things: Sequence[Thing], label: str) -> Iterator[Thing]:
+    """The things one by one, with a bar that says how many are done."""
+    with progress_bar() as progress:
+        yield from progress.track(things, description=label)
 
 
 def print_json(value: Any) -> None:

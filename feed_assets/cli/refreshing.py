@@ -7,10 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from feed_assets.cli.context import opened
-from feed_assets.cli.output import err, out, print_json, print_table
+from feed_assets.cli.output import err, print_json, print_table, progress_bar, say
 from feed_assets.errors import FeedAssetsError, UnknownFeed, UsageError
 from feed_assets.model import FeedReport
 from feed_assets.refresh import claim_due, utc_now
@@ -78,7 +77,7 @@ def _refresh_due(settings: Settings, store: Store) -> list[FeedReport]:
 
 def _run(settings: Settings, total: int, work: Callable[[Hear], None]) -> list[FeedReport]:
     reports: list[FeedReport] = []
-    with Progress(console=err, transient=True, disable=not err.is_terminal) as progress:
+    with progress_bar() as progress:
         bar = progress.add_task("feeds", total=total)
 
         def hear(report: FeedReport) -> None:
@@ -114,7 +113,7 @@ def _tell(reports: Sequence[FeedReport], as_json: bool, *, named: bool) -> None:
             ),
         )
     else:
-        out.print("nothing to do: no feed is due" if not named else "nothing to do")
+        say("nothing to do: no feed is due" if not named else "nothing to do")
     if failed and (named or len(failed) == len(reports)):
         raise FeedAssetsError("; ".join(f"{report.feed_id}: {report.reason}" for report in failed))
     for report in failed:

@@ -22,6 +22,8 @@ from feed_assets.cli.output import err, out
 from feed_assets.cli.ports import answers, any_port, free_port, listens
 from feed_assets.cli.supervisor import Child, Supervisor
 from feed_assets.errors import FeedAssetsError, UsageError
+from feed_assets.feeds_files import read_feeds_file
+from feed_assets.following import FeedsFile, in_words
 from feed_assets.refresh import utc_now
 from feed_assets.settings import PREFIX, Settings, demo_file, settings, up_lock
 from feed_assets.store import Store, open_store
@@ -139,7 +141,7 @@ def _start(supervisor: Supervisor, current: Settings, store: Store, ui_port: int
         supervisor.start(Child("publisher", command, lambda: listens(host, publisher_port), logs / "publisher.log"))
         _register_demo(store, publisher_port)
     else:
-        _register_starters(store)
+        _register_starters(store, current)
     code = [
         _script("dagster"),
         "api",
@@ -176,16 +178,21 @@ def _publisher_port(store: Store, host: str) -> int:
     return next((port for port in wanted if port and not listens(host, port)), None) or any_port()
 
 
-def _register_starters(store: Store) -> None:
-    """The starter list, on the very first start; and demo feeds go when the demo is over."""
+def _register_starters(store: Store, current: Settings) -> None:
+    """FEEDS_FILE, or else the starter list on the very first start; and demo feeds go when the demo is over."""
     with store.read() as tx:
         first = not tx.feeds.all_ids()
         demo = [feed.feed_id for feed in tx.feeds.live() if feed.feed_group == DEMO_GROUP]
     for feed_id in demo:
         catalog.delete_feed(store, feed_id, now=utc_now())
+    if current.feeds_file:
+        done = FeedsFile(current).follow(store, now=utc_now())
+        for line in in_words(done) if done else ():
+            err.print(line, markup=False, soft_wrap=True)
+        return
     path = _starter_list()
     if first and path is not None:
-        result = catalog.import_feeds(store, catalog.read_feeds_file(path), now=utc_now())
+        result = catalog.import_feeds(store, read_feeds_file(path), now=utc_now())
         out.print(f"loaded {len(result.added)} feeds from {path}", markup=False, soft_wrap=True)
 
 

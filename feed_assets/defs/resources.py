@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from feed_assets.errors import UsageError
+from feed_assets.following import FeedsFile, in_words
 from feed_assets.model import FeedReport
 from feed_assets.refresh import Clock, utc_now
 from feed_assets.settings import Settings, settings
@@ -31,6 +33,18 @@ class Pipeline:
     @cached_property
     def store(self) -> Store:
         return open_store(self.settings.store_url)
+
+    @cached_property
+    def _feeds_file(self) -> FeedsFile:
+        return FeedsFile(self.settings)
+
+    def follow_feeds_file(self) -> list[str]:
+        """Apply FEEDS_FILE if it has changed; what there is to say about that. Polling goes on whatever the file looks like."""
+        try:
+            done = self._feeds_file.follow(self.store, now=self.clock())
+        except UsageError as error:
+            return [str(error)]
+        return in_words(done) if done else []
 
     def mark_told(self, reports: Sequence[FeedReport]) -> None:
         """Remember what Dagster has been told, so that a run that is cut short is made good by the next."""

@@ -18,6 +18,8 @@ from feed_assets.store import Queue
     description="Claims the feeds whose refresh is due and requests one run per batch.",
 )
 def due_feeds_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[Pipeline]) -> dg.SensorResult:
+    for line in pipeline.follow_feeds_file():
+        context.log.warning(line)
     with pipeline.store.read() as tx:
         live = tx.feeds.live_ids()
     batches, queue = claim_due(pipeline.store, pipeline.settings, now=pipeline.clock(), signal="sensor")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, fields
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
 
 from feed_assets.model import Feed
 from feed_assets.store.engine import Connection, Row
 
+_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 _COLUMNS = tuple(column.name for column in fields(Feed) if column.name != "deleted_at")
 
 
@@ -37,6 +37,10 @@ class Feeds:
     def live(self) -> list[Feed]:
         return [to_feed(row) for row in self._db.rows("live_feeds")]
 
+    def listed(self) -> list[Feed]:
+        """The live ones, in the order they were added."""
+        return sorted(self.live(), key=lambda feed: (feed.created_at or _LONG_AGO, feed.feed_id))
+
     def live_ids(self) -> list[str]:
         """In the order they were added, which is the order of the partitions."""
         return [row["feed_id"] for row in self._db.rows("live_feed_ids")]
@@ -56,10 +60,10 @@ class Feeds:
             "insert_schedules", ("feed_id", "next_run_at", "next_run_reason"), ((feed.feed_id, next_run_at, reason) for feed in feeds)
         )
 
-    def update(self, feed: Feed, *, now: datetime) -> None:
-        values: dict[str, Any] = asdict(feed) | {"updated_at": now}
-        del values["created_at"], values["deleted_at"]
-        self._db.run("update_feed", **values)
+    def update(self, feeds: Iterable[Feed], *, now: datetime) -> None:
+        """Change what the user wants; when a feed was added, and whether it is deleted, stays as it is."""
+        rows = [replace(feed, updated_at=now) for feed in feeds]
+        self._db.write("update_feeds", _COLUMNS, ([getattr(feed, name) for name in _COLUMNS] for feed in rows))
 
     def delete(self, feed_id: str, *, now: datetime) -> None:
         """Soft: the row, its history and its id stay."""

@@ -24,7 +24,7 @@ def sql_folder() -> Path:
 def load_queries(engine: str, placeholder: str) -> dict[str, str]:
     """All queries by name, with `:name` spelled as the driver wants it (`placeholder` has one `{}`)."""
     queries: dict[str, str] = {}
-    for path in (sql_folder() / "queries.sql", sql_folder() / engine / "queries.sql"):
+    for path in (*sorted((sql_folder() / "queries").glob("*.sql")), sql_folder() / engine / "queries.sql"):
         pieces = _HEADER.split(path.read_text("utf-8"))
         for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
             statement = "\n".join(line for line in text.splitlines() if not line.startswith("--")).strip().rstrip(";")

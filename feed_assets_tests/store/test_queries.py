@@ -11,7 +11,8 @@ import feed_assets.store
 from feed_assets.store.queries import load_queries, sql_folder
 
 ENGINES = ("duckdb", "postgres")
-FILES = ("queries.sql", "duckdb/queries.sql", "postgres/queries.sql")
+SHARED = sorted(f"queries/{path.name}" for path in (sql_folder() / "queries").glob("*.sql"))
+FILES = (*SHARED, "duckdb/queries.sql", "postgres/queries.sql")
 STORE = Path(feed_assets.store.__file__).parent
 CODE = "\n".join(path.read_text("utf-8") for path in sorted(STORE.glob("*.py")))
 
@@ -19,6 +20,10 @@ CODE = "\n".join(path.read_text("utf-8") for path in sorted(STORE.glob("*.py")))
 def queries_in(file: str) -> list[tuple[str, str]]:
     pieces = re.split(r"(?m)^-- name: (\w+)\s*$", (sql_folder() / file).read_text("utf-8"))
     return list(zip(pieces[1::2], pieces[2::2], strict=True))
+
+
+def common() -> list[tuple[str, str]]:
+    return [query for file in SHARED for query in queries_in(file)]
 
 
 def names_in(file: str) -> list[str]:
@@ -36,13 +41,18 @@ def test_every_query_is_used_by_the_store() -> None:
 def test_every_query_that_the_store_asks_for_exists() -> None:
     asked = set(re.findall(r"\.(?:rows|run|write|_delete)\(\s*\"(\w+)\"", CODE))
     assert len(asked) > 30
-    assert asked - set(names_in("queries.sql")) == set()
+    assert asked - set(dict(common())) == set()
 
 
-@pytest.mark.parametrize("file", FILES)
-def test_no_name_is_given_twice_in_one_file(file: str) -> None:
-    names = names_in(file)
+def test_no_name_is_given_twice() -> None:
+    names = [name for name, _ in common()]
     assert sorted(set(names)) == sorted(names)
+
+
+@pytest.mark.parametrize("file", SHARED)
+def test_queries_stand_in_the_file_of_the_module_that_uses_them(file: str) -> None:
+    module = (STORE / Path(file).name).with_suffix(".py").read_text("utf-8")
+    assert [name for name in names_in(file) if f'"{name}"' not in module] == []
 
 
 def test_both_engines_have_the_same_queries() -> None:
@@ -52,10 +62,10 @@ def test_both_engines_have_the_same_queries() -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_engine_overrides_only_queries_that_exist_and_with_the_same_parameters(engine: str) -> None:
-    common = dict(queries_in("queries.sql"))
+    shared = dict(common())
     for name, text in queries_in(f"{engine}/queries.sql"):
-        assert name in common
-        assert parameters(text) == parameters(common[name])
+        assert name in shared
+        assert parameters(text) == parameters(shared[name])
 
 
 def test_parameters_are_spelled_as_the_driver_wants_them() -> None:
