@@ -40,7 +40,7 @@ def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def store(database: Store) -> Store:
     with database.engine.begin() as connection:
-        for name in ("feeds", "feed_schedules"):
+        for name in ("feeds", "feed_schedules", "events"):
             connection._raw.execute(f"DELETE FROM {name}")  # type: ignore[attr-defined]
     return database
 
@@ -529,8 +529,8 @@ def test_following_a_file_adds_changes_and_then_leaves_everything_as_it_is(store
 def test_a_new_url_in_the_file_moves_the_feed_and_makes_it_due(store: Store, settings: Settings, clock: Clock) -> None:
     add(store, clock, URL)
     clock.advance(hours=1)
-    assert follow(store, settings, clock, {"id": "news", "url": "https://moved.example/feed"}).changed == ("news",)
-    assert (feed_of(store).url, feed_of(store).root_domain) == ("https://moved.example/feed", "moved.example")
+    assert follow(store, settings, clock, {"id": "news", "url": "https://moved.org/feed"}).changed == ("news",)
+    assert (feed_of(store).url, feed_of(store).root_domain) == ("https://moved.org/feed", "moved.org")
     assert due(store, clock()) == ["news"]
 
 

@@ -160,7 +160,7 @@ def test_a_deleted_feed_is_gone_and_comes_back_under_its_old_id(news: Run) -> No
     assert show(news)["deleted_at"] is None
 
 
-def test_import_adds_what_is_new_and_leaves_the_rest(news: Run, tmp_path: Path) -> None:
+def test_import_of_yaml_adds_feeds_and_applies_the_columns_that_it_names(news: Run, tmp_path: Path) -> None:
     file = tmp_path / "feeds.yaml"
     file.write_text(
         "feeds:\n"
@@ -170,9 +170,9 @@ def test_import_adds_what_is_new_and_leaves_the_rest(news: Run, tmp_path: Path) 
     )
     ran = news("feed", "import", str(file))
     feeds = {feed["feed_id"]: feed for feed in news("feed", "list", "--json").json()}
-    assert (ran.code, ran.out, ran.err) == (0, "2 added, 1 there already, 0 rejected\n", "")
+    assert (ran.code, ran.out, ran.err) == (0, "2 added, 1 changed, 0 there already, 0 rejected\n", "")
     assert set(feeds) == {"news", "wire", "third-example"}
-    assert feeds["news"]["source_name"] == "news.example"
+    assert feeds["news"]["source_name"] == "Renamed"
     assert [feeds["wire"][name] for name in ("source_name", "priority", "refresh_interval_minutes", "enabled")] == ["Wire", 4, 60, False]
     assert news("feed", "import", str(file)).out == "0 added, 3 there already, 0 rejected\n"
 
@@ -201,12 +201,12 @@ def test_import_names_a_url_that_cannot_be_split(run: Run, tmp_path: Path) -> No
     assert "not a URL" in ran.err
 
 
-def test_import_does_not_overwrite_a_feed_whose_id_yaml_reads_as_a_number(run: Run, tmp_path: Path) -> None:
+def test_import_finds_a_feed_whose_id_yaml_reads_as_a_number(run: Run, tmp_path: Path) -> None:
     run("feed", "add", "https://news.example/2024", "--id", "2024")
     file = tmp_path / "feeds.yaml"
     file.write_text("feeds:\n  - {id: 2024, url: 'https://elsewhere.example/feed'}\n")
     assert run("feed", "import", str(file)).out.startswith("0 added, ")
-    assert show(run, "2024")["url"] == "https://news.example/2024"
+    assert show(run, "2024")["url"] == "https://elsewhere.example/feed"
 
 
 def test_import_reads_opml(run: Run, tmp_path: Path) -> None:

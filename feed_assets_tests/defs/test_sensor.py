@@ -105,7 +105,7 @@ def test_higher_priority_goes_first(instance: dg.DagsterInstance, settings: Sett
     with store.begin() as tx:
         feed = tx.feeds.get("c")
         assert feed is not None
-        tx.feeds.update(replace(feed, priority=9), now=utc_now())
+        tx.feeds.update([replace(feed, priority=9)], now=utc_now())
     single = Dagster(instance, with_batches_of(settings, 1))
 
     assert [request.partition_key for request in single.tick().run_requests or []] == ["c", "a"]

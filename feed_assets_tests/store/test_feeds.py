@@ -96,7 +96,7 @@ def test_a_feed_that_comes_back_while_it_is_fetched_keeps_its_lease(tx: Transact
 def test_update_changes_the_columns_but_not_when_the_feed_was_created(tx: Transaction) -> None:
     put(tx, "news", "other")
     changed = make_feed(url="https://moved.example/", source_name="Moved", enabled=False, refresh_interval_minutes=5, created_at=NOW + DAY)
-    tx.feeds.update(changed, now=NOW + MINUTE)
+    tx.feeds.update([changed], now=NOW + MINUTE)
     assert get_feed(tx) == replace(changed, created_at=NOW, updated_at=NOW + MINUTE)
     assert get_feed(tx, "other") == make_feed("other")
 

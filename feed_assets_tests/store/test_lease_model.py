@@ -85,7 +85,7 @@ class Leases(RuleBasedStateMachine):
             return
         self.feeds[name] = replace(self.feeds[name], enabled=enabled)
         with self.store.begin() as tx:
-            tx.feeds.update(self.feeds[name], now=self.now)
+            tx.feeds.update([self.feeds[name]], now=self.now)
 
     @rule(name=NAMES)
     def sync(self, name: str) -> None:

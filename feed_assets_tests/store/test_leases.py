@@ -151,7 +151,7 @@ def test_start_leaves_out_what_was_disabled_or_deleted_since_the_claim(tx: Trans
     put(tx, "deleted", "disabled", "fine")
     claim_due(tx, "batch")
     tx.feeds.delete("deleted", now=NOW)
-    tx.feeds.update(make_feed("disabled", enabled=False), now=NOW)
+    tx.feeds.update([make_feed("disabled", enabled=False)], now=NOW)
     assert [claim.feed.feed_id for claim in tx.schedules.start("batch", now=NOW, lease=LEASE)] == ["fine"]
 
 

@@ -47,7 +47,7 @@ def test_text_comes_back_unchanged(tx: Transaction, name: str) -> None:
     text = TEXTS[name]
     feed = make_feed(url=f"https://news.example/{text[:50]}", source_name=text, feed_group=text)
     put(tx, feed)
-    tx.feeds.update(replace(feed, root_domain=text), now=NOW)
+    tx.feeds.update([replace(feed, root_domain=text)], now=NOW)
     save_schedule(tx, last_error=text, etag=text, check_states={text[:50]: True})
     save_items(tx, ("news", "f1", NOW, Item("h", "c", Entry(guid=text, url=text, title=text, author=text, categories=(text,)))))
     tx.items.save_bodies([("f1", "sha", make_result(headers={"x": text}))])
