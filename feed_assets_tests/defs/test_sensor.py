@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import dagster as dg
 import pytest
@@ -109,6 +110,19 @@ def test_higher_priority_goes_first(instance: dg.DagsterInstance, settings: Sett
     single = Dagster(instance, with_batches_of(settings, 1))
 
     assert [request.partition_key for request in single.tick().run_requests or []] == ["c", "a"]
+
+
+def test_a_tick_follows_the_feeds_file_and_polls_on_when_it_is_broken(
+    instance: dg.DagsterInstance, settings: Settings, store: Store, tmp_path: Path
+) -> None:
+    file = tmp_path / "feeds.yaml"
+    file.write_text("feeds: [{id: a, url: 'http://127.0.0.1:1/a'}]")
+    single = Dagster(instance, settings.model_copy(update={"feeds_file": str(file), "batch_size": 1}))
+    assert [request.partition_key for request in single.tick().run_requests or []] == ["a"]
+
+    file.write_text("feeds: [")
+    catalog.add_feed(store, "http://127.0.0.1:1/b", now=utc_now(), feed_id="b")
+    assert [request.partition_key for request in single.tick().run_requests or []] == ["b"]
 
 
 def test_very_many_partitions_are_registered_over_several_ticks_the_claimed_ones_first(monkeypatch: pytest.MonkeyPatch) -> None:
