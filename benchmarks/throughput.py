@@ -87,7 +87,7 @@ def _pss(pid: int) -> float:
 
 
 @cache
-def _postmaster() -> psutil.Process:
+def postmaster() -> psutil.Process:
     with psycopg.connect(postgres_server()) as connection:
         row = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone()
     assert row is not None
@@ -98,9 +98,9 @@ def server_cpu(contender: Contender) -> float:
     """CPU seconds that the Postgres server has used so far, those of connections that are gone included."""
     if "postgres" not in contender.name:
         return 0.0
-    own = _postmaster().cpu_times()
+    own = postmaster().cpu_times()
     seconds = own.user + own.system + own.children_user + own.children_system
-    for process in _postmaster().children():
+    for process in postmaster().children():
         with suppress(psutil.Error):
             times = process.cpu_times()
             seconds += times.user + times.system

@@ -15,7 +15,7 @@ from feed_assets.settings import PREFIX, Settings, load_settings
 from feed_assets.settings import settings as process_settings
 from feed_assets.store import Store, open_store
 from feed_assets_tests.support.clock import Clock
-from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.databases import drop_postgres_database, new_database
 from feed_assets_tests.support.feed_server import FeedServer
 
 ENGINES = ("duckdb", "postgres")
@@ -49,13 +49,11 @@ def no_name_leaves_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(params=ENGINES)
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
-    """An empty database on each engine."""
-    if request.param == "duckdb":
-        yield f"duckdb:///{tmp_path / 'feeds.duckdb'}"
-        return
-    url = new_postgres_database()
+    """A database on each engine with all tables and no rows."""
+    url = new_database(request.param, tmp_path)
     yield url
-    drop_postgres_database(url)
+    if request.param == "postgres":
+        drop_postgres_database(url)
 
 
 @pytest.fixture

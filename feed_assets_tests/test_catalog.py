@@ -20,7 +20,7 @@ from feed_assets.store import Store, open_store
 from feed_assets_tests.conftest import ENGINES
 from feed_assets_tests.store.reading import decoded
 from feed_assets_tests.support.clock import Clock
-from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.databases import drop_postgres_database, new_database
 from feed_assets_tests.support.refreshing import add, table
 
 URL = "https://news.example.com/feed.xml"
@@ -29,7 +29,7 @@ URL = "https://news.example.com/feed.xml"
 @pytest.fixture(scope="module", params=ENGINES)
 def database(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """One database per engine for all tests here: most are shorter than a migration."""
-    url = new_postgres_database() if request.param == "postgres" else f"duckdb:///{tmp_path_factory.mktemp('catalog') / 'feeds.duckdb'}"
+    url = new_database(request.param, tmp_path_factory.mktemp("catalog"))
     opened = open_store(url)
     yield opened
     opened.close()

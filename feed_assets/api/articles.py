@@ -63,7 +63,7 @@ def item(
 ) -> Response:
     """The article at a URL, with every feed that carried it."""
     with store.read() as tx:
-        row = tx.reading.article_at(_clean(url) or "", canonical_url(url))
+        row = tx.reading.article_at(canonical_url(_clean(url)))
         sources = _sources(tx, row["article_id"]) if row else []
     if row is None:
         raise HTTPException(404, f"there is no article at {url[:500]!r}")

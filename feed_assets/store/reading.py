@@ -61,9 +61,10 @@ class Reading:
         """The newest first; those after this one, when it is given. `moment_at` is what they are sorted by."""
         patterns = [f"%{_escaped(word)}%" for word in wanted.words[:MOST_WORDS]]
         words = {f"word_{place + 1}": pattern for place, pattern in enumerate([*patterns, *([None] * (MOST_WORDS - len(patterns)))])}
+        one = {"feed_id": wanted.feed_id} if wanted.feed_id is not None else {}
         return self._db.rows(
-            "articles_page",
-            feed_id=wanted.feed_id,
+            "articles_page_of_feed" if one else "articles_page",
+            **one,
             source=wanted.source,
             group_id=wanted.group_id,
             since=wanted.since,
@@ -74,8 +75,8 @@ class Reading:
             **words,
         )
 
-    def article_at(self, url: str, canonical_url: str | None) -> Row | None:
-        return next(iter(self._db.rows("article_at_url", url=url, canonical_url=canonical_url)), None)
+    def article_at(self, canonical_url: str | None) -> Row | None:
+        return next(iter(self._db.rows("article_at_url", canonical_url=canonical_url)), None)
 
     def carriers(self, article_ids: Sequence[str]) -> dict[str, list[Row]]:
         """article_id -> the feeds that carried it, the first one first."""

@@ -16,7 +16,7 @@ from feed_assets.settings import Settings
 from feed_assets.store import Store, open_readers, open_store
 from feed_assets_tests.conftest import ENGINES, make_settings
 from feed_assets_tests.support.clock import Clock
-from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.databases import drop_postgres_database, new_database
 from feed_assets_tests.support.feed_server import FeedServer, rss
 from feed_assets_tests.support.refreshing import add, refresh_one
 
@@ -49,7 +49,7 @@ class Served(NamedTuple):
 def served(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Feeds in every state, refreshed from a server on loopback. For tests that change nothing."""
     folder = tmp_path_factory.mktemp("served")
-    database_url = f"duckdb:///{folder / 'feeds.duckdb'}" if request.param == "duckdb" else new_postgres_database()
+    database_url = new_database(request.param, folder)
     settings, store, clock, server = make_settings(folder, DATABASE_URL=database_url), open_store(database_url), Clock(), FeedServer()
     clock.advance(seconds=1.234567)
     urls = {

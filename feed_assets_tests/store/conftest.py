@@ -9,23 +9,21 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from feed_assets.store import Store, Transaction, connect, open_store
+from feed_assets.store import Store, Transaction, connect
 from feed_assets_tests.conftest import ENGINES
 from feed_assets_tests.store.contract import TABLES
+from feed_assets_tests.support import databases
 from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
 
 
 @pytest.fixture(scope="session")
-def migrated_duckdb(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("migrated") / "feeds.duckdb"
-    open_store(f"duckdb:///{path}").close()
-    return path
+def migrated_duckdb() -> Path:
+    return databases.migrated_duckdb()
 
 
 @pytest.fixture(scope="session")
 def migrated_postgres() -> Iterator[str]:
-    url = new_postgres_database()
-    open_store(url).close()
+    url = new_postgres_database(databases.migrated_postgres())
     yield url
     drop_postgres_database(url)
 

@@ -28,3 +28,17 @@ SELECT pg_advisory_xact_lock(hashtext('feed_assets migrations'));
 
 -- name: lock_migrations
 LOCK TABLE schema_migrations IN ACCESS EXCLUSIVE MODE;
+
+-- name: latest_items
+-- A few steps along an index for each feed, however many articles it has brought.
+SELECT c.feed_id, a.article_id, c.item_hash, r.public_id AS guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at,
+       a.content, r.raw AS extra
+FROM unnest(CAST(:feed_ids AS TEXT[])) AS wanted(feed_id)
+CROSS JOIN LATERAL (
+    SELECT feed_id, article_id, item_hash, moment_at FROM article_sources
+    WHERE feed_id = wanted.feed_id AND moment_at IS NOT NULL
+    ORDER BY moment_at DESC, article_id, item_hash LIMIT :items
+) AS c
+JOIN deduped_articles a ON a.article_id = c.article_id
+JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
+ORDER BY c.feed_id, c.moment_at DESC, c.article_id, c.item_hash;

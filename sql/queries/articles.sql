@@ -51,9 +51,11 @@ INSERT INTO article_changes (article_id, changed_at) SELECT article_id, now() FR
 ON CONFLICT (article_id) DO UPDATE SET changed_at = excluded.changed_at;
 
 -- name: save_sources
-INSERT INTO article_sources (article_id, feed_id, item_hash)
-SELECT article_id, feed_id, item_hash FROM incoming
-ON CONFLICT (feed_id, item_hash) DO UPDATE SET article_id = excluded.article_id;
+-- `moment_at` is the article's place among all others of the feed, and as lasting as the article.
+INSERT INTO article_sources (article_id, feed_id, item_hash, moment_at)
+SELECT i.article_id, i.feed_id, i.item_hash, least(a.published_at, a.fetched_at)
+FROM incoming i LEFT JOIN deduped_articles a ON a.article_id = i.article_id
+ON CONFLICT (feed_id, item_hash) DO UPDATE SET article_id = excluded.article_id, moment_at = excluded.moment_at;
 
 -- name: sources_of
 SELECT article_id, feed_id, item_hash FROM article_sources WHERE article_id IN (SELECT unnest(CAST(:article_ids AS TEXT[])));
@@ -68,18 +70,17 @@ ORDER BY content_hash
 ON CONFLICT (content_hash) DO UPDATE SET expires_at = excluded.expires_at;
 
 -- name: latest_items
-SELECT feed_id, article_id, item_hash, guid, url, headline, author, published_at, content, raw AS extra
+SELECT c.feed_id, a.article_id, c.item_hash, r.public_id AS guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at,
+       a.content, r.raw AS extra
 FROM (
-    SELECT c.feed_id, a.article_id, c.item_hash, r.public_id AS guid, coalesce(r.url, a.url) AS url, a.headline, r.author, a.published_at, a.content,
-           r.raw,
-           row_number() OVER (PARTITION BY c.feed_id ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id, c.item_hash) AS place
-    FROM article_sources c
-    JOIN deduped_articles a ON a.article_id = c.article_id
-    JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
-    WHERE c.feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
-) AS ranked
-WHERE place <= :items
-ORDER BY feed_id, place;
+    SELECT feed_id, article_id, item_hash, row_number() OVER (PARTITION BY feed_id ORDER BY moment_at DESC, article_id, item_hash) AS place
+    FROM article_sources
+    WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) AND moment_at IS NOT NULL
+) AS c
+JOIN deduped_articles a ON a.article_id = c.article_id
+JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
+WHERE c.place <= :items
+ORDER BY c.feed_id, c.place;
 
 -- name: save_cached_feeds
 INSERT INTO cached_feeds (feed_id, xml_header, item_refs, xml_content, etag, created_at, updated_at)

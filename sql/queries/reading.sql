@@ -21,9 +21,7 @@ FROM feeds;
 SELECT a.article_id, a.url, a.canonical_url, a.headline, a.source, a.feed_id, a.published_at, a.published_at_estimated, a.content,
        a.fetched_at, a.group_id, least(a.published_at, a.fetched_at) AS moment_at
 FROM deduped_articles a
-WHERE (CAST(:feed_id AS TEXT) IS NULL OR EXISTS (
-          SELECT 1 FROM article_sources c WHERE c.article_id = a.article_id AND c.feed_id = :feed_id))
-  AND (CAST(:source AS TEXT) IS NULL OR a.source = :source)
+WHERE (CAST(:source AS TEXT) IS NULL OR a.source = :source)
   AND (CAST(:group_id AS TEXT) IS NULL OR a.group_id = :group_id)
   AND (CAST(:since AS TIMESTAMPTZ) IS NULL OR a.published_at >= :since)
   AND (CAST(:fetched_since AS TIMESTAMPTZ) IS NULL OR a.fetched_at >= :fetched_since)
@@ -36,8 +34,28 @@ WHERE (CAST(:feed_id AS TEXT) IS NULL OR EXISTS (
 ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id DESC
 LIMIT :articles;
 
+-- name: articles_page_of_feed
+-- The same along the articles of one feed: no two of its items are the same story.
+SELECT a.article_id, a.url, a.canonical_url, a.headline, a.source, a.feed_id, a.published_at, a.published_at_estimated, a.content,
+       a.fetched_at, a.group_id, c.moment_at
+FROM article_sources c JOIN deduped_articles a ON a.article_id = c.article_id
+WHERE c.feed_id = :feed_id
+  AND (CAST(:source AS TEXT) IS NULL OR a.source = :source)
+  AND (CAST(:group_id AS TEXT) IS NULL OR a.group_id = :group_id)
+  AND (CAST(:since AS TIMESTAMPTZ) IS NULL OR a.published_at >= :since)
+  AND (CAST(:fetched_since AS TIMESTAMPTZ) IS NULL OR a.fetched_at >= :fetched_since)
+  AND (CAST(:word_1 AS TEXT) IS NULL OR a.headline ILIKE :word_1 ESCAPE '\')
+  AND (CAST(:word_2 AS TEXT) IS NULL OR a.headline ILIKE :word_2 ESCAPE '\')
+  AND (CAST(:word_3 AS TEXT) IS NULL OR a.headline ILIKE :word_3 ESCAPE '\')
+  AND (CAST(:word_4 AS TEXT) IS NULL OR a.headline ILIKE :word_4 ESCAPE '\')
+  AND (CAST(:after_at AS TIMESTAMPTZ) IS NULL OR c.moment_at < :after_at
+       OR (c.moment_at = :after_at AND c.article_id < :after_id))
+ORDER BY c.moment_at DESC, c.article_id DESC
+LIMIT :articles;
+
 -- name: article_at_url
-SELECT a.* FROM deduped_articles a WHERE a.canonical_url = :canonical_url OR a.url = :url
+-- Articles with one URL have one canonical URL, too, and that has an index.
+SELECT a.* FROM deduped_articles a WHERE a.canonical_url = :canonical_url
 ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id DESC LIMIT 1;
 
 -- name: carriers
