@@ -209,7 +209,8 @@ def up_lock(home: Path) -> Path:
     return home / "up.lock"
 
 
-def _is_up(home: Path) -> bool:
+def is_up(home: Path) -> bool:
+    """Whether `feed-assets up` runs there."""
     try:
         with up_lock(home).open() as lock:
             fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -240,7 +241,7 @@ def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str,
     if dotenv is not None:
         take(str(dotenv), _variables(dotenv))
     home = Path(values.get("home", Settings.model_fields["home"].default))
-    if demo_file(home).is_file() and _is_up(home):
+    if demo_file(home).is_file() and is_up(home):
         take("running demo", _variables(demo_file(home)))
     return values, sources
 

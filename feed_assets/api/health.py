@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +15,7 @@ from feed_assets.api.problems import problems_of
 from feed_assets.api.schema import Health
 from feed_assets.api.watch import Watcher
 from feed_assets.errors import StoreError
+from feed_assets.overview import ages, lag, lag_trouble, sensor_trouble
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import Queue, Signal, Store
@@ -66,32 +68,32 @@ def health_checks(store: Store, settings: Settings, watcher: Watcher) -> dict[st
         return {"database": {"ok": False, "reason": str(error)}}
     return {
         "database": {"ok": not watcher.is_stale, "age_seconds": _rounded(watcher.age)},
-        "sensor": _sensor(signals.get("sensor"), now, settings),
+        "sensor": _sensor(signals, now, settings),
         "leases": {
             "ok": queue.stuck < settings.health_max_stuck,
             "stuck": queue.stuck,
             "in_flight": queue.in_flight,
             "most_stuck": settings.health_max_stuck,
         },
-        "queue": _lag(queue, "sensor" in signals, now, settings),
+        "queue": _lag(queue, signals, now, settings),
     }
 
 
-def _sensor(signal: Signal | None, now: datetime, settings: Settings) -> dict[str, Any]:
-    """The sensor's last tick tells that daemon, code location and sensor are alive. A database that never had one is not ill."""
-    if signal is None:
+def _sensor(signals: Mapping[str, Signal], now: datetime, settings: Settings) -> dict[str, Any]:
+    if "sensor" not in signals:
         return {"ok": True, "reason": "no sensor has looked at this database yet"}
-    age = (now - signal.noted_at).total_seconds()
-    ok = age <= settings.health_sensor_seconds
-    found = {"ok": ok, "age_seconds": _rounded(age), "most_seconds": settings.health_sensor_seconds}
-    return found if ok else found | {"reason": "the sensor does not look for due feeds: is the Dagster daemon running, and the sensor on?"}
+    reason = sensor_trouble(signals, now, settings)
+    age = _rounded(ages(signals, now)["sensor"])
+    return _verdict(reason, {"age_seconds": age, "most_seconds": settings.health_sensor_seconds})
 
 
-def _lag(queue: Queue, polled: bool, now: datetime, settings: Settings) -> dict[str, Any]:
-    lag = (now - queue.oldest_due_at).total_seconds() if queue.oldest_due_at else 0.0
-    ok = not polled or lag <= settings.health_max_lag_seconds
-    found = {"ok": ok, "feeds": queue.feeds, "due": queue.due, "dead": queue.dead, "lag_seconds": _rounded(lag)}
-    return found if ok else found | {"reason": "feeds have been due for too long: more batches or workers are needed"}
+def _lag(queue: Queue, signals: Mapping[str, Signal], now: datetime, settings: Settings) -> dict[str, Any]:
+    reason = lag_trouble(queue, signals, now, settings)
+    return _verdict(reason, {"feeds": queue.feeds, "due": queue.due, "dead": queue.dead, "lag_seconds": _rounded(lag(queue, now))})
+
+
+def _verdict(reason: str | None, found: dict[str, Any]) -> dict[str, Any]:
+    return {"ok": reason is None} | found | ({"reason": reason} if reason else {})
 
 
 def _rounded(seconds: float) -> float | None:

@@ -13,7 +13,8 @@ from feed_assets import __version__
 from feed_assets.api.access import SettingsAccess, StoreAccess, WatcherAccess
 from feed_assets.api.problems import problems_of
 from feed_assets.api.watch import Watcher
-from feed_assets.model import FeedState, Outcome
+from feed_assets.model import Outcome
+from feed_assets.overview import ages, lag, states
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import DURATIONS, Store, Totals
@@ -48,14 +49,13 @@ class _Collected:
 def collect(store: Store, settings: Settings, watcher: Watcher) -> Iterator[Metric]:
     now = utc_now()
     with store.read() as tx:
-        queue, states, totals = tx.schedules.queue(now), tx.schedules.states(), tx.numbers.totals()
+        queue, by_state, totals = tx.schedules.queue(now), states(tx), tx.numbers.totals()
         signals, stored = tx.numbers.signals(), tx.numbers.stored(now)
         busiest = tx.numbers.busiest(settings.metrics_feeds)
     yield InfoMetricFamily(_PREFIX + "build", "Version of feed_assets", {"version": __version__})
-    yield _by("feeds", "Feeds by state", "state", {state.value: states.get(state.value, 0) for state in FeedState})
+    yield _by("feeds", "Feeds by state", "state", {state.value: feeds for state, feeds in by_state.items()})
     yield _gauge("queue_due", "Feeds that are due and not taken", queue.due)
-    oldest = (now - queue.oldest_due_at).total_seconds() if queue.oldest_due_at else 0.0
-    yield _gauge("queue_age_seconds", "For how long the longest overdue feed has been due", oldest)
+    yield _gauge("queue_age_seconds", "For how long the longest overdue feed has been due", lag(queue, now))
     yield _gauge("in_flight_feeds", "Feeds that are claimed", queue.in_flight)
     yield _gauge("in_flight_batches", "Batches that are claimed", queue.batches)
     yield _gauge("stuck_leases", "Leases that ran out and that nobody took over yet", queue.stuck)
@@ -66,10 +66,7 @@ def collect(store: Store, settings: Settings, watcher: Watcher) -> Iterator[Metr
     for name, (metric, words) in MEASURED.items():
         if (signal := signals.get(name)) and signal.value is not None:
             yield _gauge(metric, words, signal.value)
-    ages = {
-        name: (now - signal.noted_at).total_seconds() for name, signal in signals.items() if name in ("sensor", "recovery", "housekeeping")
-    }
-    yield _by("heartbeat_age_seconds", "Since a part of the system last did its work", "part", ages)
+    yield _by("heartbeat_age_seconds", "Since a part of the system last did its work", "part", ages(signals, now))
     yield _gauge("read_model_age_seconds", "For how long this process knows nothing of the database", min(watcher.age, 1e9))
     rates = {row["feed_id"]: row["articles_per_hour"] for row in busiest}
     yield _by("feed_articles_per_hour", "Velocity of the busiest feeds (METRICS_FEEDS)", "feed_id", rates)

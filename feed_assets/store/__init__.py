@@ -20,7 +20,7 @@ from feed_assets.store.feeds import Feeds
 from feed_assets.store.hosts import Hosts
 from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
-from feed_assets.store.migrations import migrate
+from feed_assets.store.migrations import may_write, migrate, schema_versions
 from feed_assets.store.reading import Address, Reading, Wanted
 from feed_assets.store.schedules import Queue, Schedules
 from feed_assets.store.totals import DURATIONS, Numbers, Signal, Totals
@@ -41,6 +41,7 @@ __all__ = [
     "Transaction",
     "Wanted",
     "connect",
+    "database_file",
     "open_readers",
     "open_store",
 ]
@@ -96,6 +97,13 @@ class Store:
     def migrate(self) -> list[str]:
         return migrate(self.engine)
 
+    def schema_versions(self) -> tuple[int | None, int]:
+        """The schema's version in the database, if it has one, and in the code."""
+        return schema_versions(self.engine)
+
+    def may_write(self) -> bool:
+        return may_write(self.engine)
+
     def vacuum(self) -> None:
         self.engine.vacuum()
 
@@ -103,9 +111,17 @@ class Store:
         self.engine.close()
 
 
-def connect(url: str) -> Store:
-    """The store behind a DATABASE_URL, as it is."""
-    return Store(_engine(url))
+def connect(url: str, *, patience: float | None = None) -> Store:
+    """The store behind a DATABASE_URL, as it is; `patience` is how many seconds to wait for it, if not the usual."""
+    store = Store(_engine(url))
+    if patience is not None:
+        store.engine.patience = patience
+    return store
+
+
+def database_file(url: str) -> Path | None:
+    """The file behind a DATABASE_URL, if it is one."""
+    return _duckdb_path(url)
 
 
 def open_store(url: str) -> Store:

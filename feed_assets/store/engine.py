@@ -29,6 +29,7 @@ class Connection(Protocol):
 
 class Engine(Protocol):
     name: str
+    patience: float  # seconds to wait for others to let go, or for a server to answer
 
     def begin(self, *, read_only: bool = False) -> AbstractContextManager[Connection]:
         """A transaction: committed at the end of the block, rolled back by an exception."""

@@ -14,12 +14,10 @@ _ENSURE = "CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY
 def migrate(engine: Engine) -> list[str]:
     """Bring the schema up to date and name what was applied. Safe to call from many processes at once."""
     migrations = load_migrations(engine.name)
-    current = _current_version(engine)
-    if current is not None and current > migrations[-1][0]:
-        raise StoreError(
-            f"the database is at schema version {current}, this feed_assets knows {migrations[-1][0]}; use a newer feed_assets"
-        )
-    if current == migrations[-1][0]:
+    current, latest = schema_versions(engine)
+    if current is not None and current > latest:
+        raise StoreError(f"the database is at schema version {current}, this feed_assets knows {latest}; use a newer feed_assets")
+    if current == latest:
         return []
     with engine.begin() as connection:
         connection.rows("first_migration_turn")
@@ -34,6 +32,17 @@ def migrate(engine: Engine) -> list[str]:
             connection.run("record_migration", version=number, name=name, now=datetime.now(UTC))
             applied.append(f"{number:03d}_{name}")
     return applied
+
+
+def schema_versions(engine: Engine) -> tuple[int | None, int]:
+    """What the database is at (None: it has no tables of ours) and what this code knows."""
+    return _current_version(engine), load_migrations(engine.name)[-1][0]
+
+
+def may_write(engine: Engine) -> bool:
+    """Whether tables may be made and changed here. Raises what opening the database raises."""
+    with engine.begin() as connection:
+        return bool(connection.rows("may_write")[0]["may_write"])
 
 
 def _current_version(engine: Engine) -> int | None:

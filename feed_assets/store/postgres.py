@@ -72,7 +72,7 @@ class PostgresEngine:
         with self._opening:
             if self._pool is None:
                 # A wrong URL or a server that is down is told at once; a pool would go on trying.
-                psycopg.connect(self.url, connect_timeout=10).close()
+                psycopg.connect(self.url, connect_timeout=max(2, min(10, round(self.patience)))).close()
                 self._pool = ConnectionPool(
                     self.url,
                     min_size=0,

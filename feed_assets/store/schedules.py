@@ -108,6 +108,14 @@ class Schedules:
         """Feeds that were not asked for twice their interval (`usual` for those that have none yet), though they are due."""
         return [row["feed_id"] for row in self._db.rows("stale_feeds", now=now, usual=round(usual.total_seconds()))]
 
+    def coming_up(self, now: datetime, *, feeds: int) -> list[Row]:
+        """What is due next, or has been due for longest."""
+        return self._db.rows("coming_up", now=now, feeds=feeds)
+
+    def last_errors(self) -> list[Row]:
+        """Why feeds failed last, with the number of those that are still in that state."""
+        return self._db.rows("last_errors")
+
     def fence(self, token: str, feed_ids: Sequence[str]) -> set[str]:
         """The feeds of these that are still ours to write."""
         return {row["feed_id"] for row in self._db.rows("fence", token=token, feed_ids=list(feed_ids))}

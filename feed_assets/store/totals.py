@@ -71,6 +71,13 @@ class Numbers:
     def totals(self) -> Totals:
         return Totals(**self._db.rows("sum_totals")[0])
 
+    def since(self, latest: datetime, later: datetime, early: datetime) -> tuple[Totals, Totals, Totals]:
+        """What was done since each of these moments, the latest first. Durations by bounds and articles by fate are left out."""
+        found = {row.pop("age"): Totals(**row) for row in self._db.rows("totals_by_age", latest=latest, later=later, early=early)}
+        first = found.get(0, Totals())
+        second = first + found.get(1, Totals())
+        return first, second, second + found.get(2, Totals())
+
     def sum_up(self, before: datetime) -> int:
         """Make one row of all older ones; how many those were."""
         rows = self._db.rows("take_totals", before=before)
@@ -92,3 +99,11 @@ class Numbers:
 
     def stored(self, now: datetime) -> Row:
         return self._db.rows("stored", now=now)[0]
+
+    def size(self) -> int:
+        """Of the database, in bytes."""
+        return int(self._db.rows("database_size")[0]["bytes"])
+
+    def moments(self) -> Row:
+        """The time by the database's own clock (`server_at`), and the newest that it has of ours."""
+        return self._db.rows("moments")[0]

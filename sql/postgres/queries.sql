@@ -42,3 +42,9 @@ CROSS JOIN LATERAL (
 JOIN deduped_articles a ON a.article_id = c.article_id
 JOIN raw_items r ON r.feed_id = c.feed_id AND r.item_hash = c.item_hash
 ORDER BY c.feed_id, c.moment_at DESC, c.article_id, c.item_hash;
+
+-- name: database_size
+SELECT pg_database_size(current_database()) AS bytes;
+
+-- name: may_write
+SELECT current_setting('transaction_read_only') = 'off' AND has_schema_privilege(current_schema(), 'CREATE') AS may_write;

@@ -19,3 +19,7 @@ SELECT version FROM schema_migrations WHERE version = :version;
 
 -- name: record_migration
 INSERT INTO schema_migrations (version, name, applied_at) VALUES (:version, :name, :now);
+
+-- name: may_write
+-- DuckDB says so when it opens the file.
+SELECT TRUE AS may_write;

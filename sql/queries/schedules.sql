@@ -92,6 +92,15 @@ SELECT
 FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
 WHERE f.deleted_at IS NULL;
 
+-- name: coming_up
+SELECT f.feed_id, s.next_run_at, s.next_run_reason FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at IS NOT NULL AND (s.locked_until IS NULL OR s.locked_until <= :now)
+ORDER BY s.next_run_at, s.feed_id LIMIT :feeds;
+
+-- name: last_errors
+SELECT s.last_error, s.last_status, count(*) AS feeds FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+WHERE f.enabled AND f.deleted_at IS NULL AND s.last_status <> 'success' GROUP BY s.last_error, s.last_status;
+
 -- name: save_schedules
 UPDATE feed_schedules SET
     fetch_status = 'idle', locked_until = NULL, lease_token = NULL,

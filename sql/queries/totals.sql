@@ -24,6 +24,15 @@ SELECT CAST(coalesce(sum(success), 0) AS BIGINT) AS success, CAST(coalesce(sum(n
        CAST(coalesce(sum(articles_deduplicated), 0) AS BIGINT) AS articles_deduplicated
 FROM fetch_totals;
 
+-- name: totals_by_age
+-- Of the newest rows: those since :latest, those before that and since :later, those before that and since :early.
+SELECT CASE WHEN noted_at > :latest THEN 0 WHEN noted_at > :later THEN 1 ELSE 2 END AS age,
+       CAST(sum(success) AS BIGINT) AS success, CAST(sum(not_modified) AS BIGINT) AS not_modified,
+       CAST(sum(temporary_error) AS BIGINT) AS temporary_error, CAST(sum(permanent_error) AS BIGINT) AS permanent_error,
+       CAST(sum(unauthorized) AS BIGINT) AS unauthorized, CAST(sum(total_bytes) AS BIGINT) AS total_bytes,
+       CAST(sum(total_ms) AS BIGINT) AS total_ms, CAST(sum(articles_inserted) AS BIGINT) AS articles_inserted
+FROM fetch_totals WHERE noted_at > :early GROUP BY 1;
+
 -- name: take_totals
 -- Old rows go, and come back as one: see `save_totals`.
 DELETE FROM fetch_totals WHERE noted_at < :before RETURNING *;
@@ -44,3 +53,10 @@ ON CONFLICT (name) DO UPDATE SET value = excluded.value, noted_at = excluded.not
 
 -- name: signals
 SELECT name, value, noted_at FROM signals;
+
+-- name: database_size
+SELECT CAST(block_size * total_blocks AS BIGINT) AS bytes FROM pragma_database_size() WHERE database_name = current_database();
+
+-- name: moments
+-- By the database's own clock, and what it has seen last: two machines, or one machine yesterday, may disagree.
+SELECT now() AS server_at, (SELECT max(last_fetched_at) FROM feed_schedules) AS fetched_at, (SELECT max(noted_at) FROM signals) AS noted_at;
