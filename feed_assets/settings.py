@@ -10,7 +10,9 @@ from __future__ import annotations
 import difflib
 import fcntl
 import os
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -28,6 +30,8 @@ REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
 
 # Variables with our prefix that belong to the test suite and the demo, not to the running system.
 OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
+
+_NAMES_IN_TEXT = re.compile(r"\b[A-Z][A-Z_]{3,}\b")
 
 PROFILES: Mapping[str, tuple[float, float]] = {"news": (1, 15), "polite": (15, 24 * 60)}
 
@@ -174,6 +178,30 @@ def load_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None 
         raise SettingsError(f"{name}{_plain(first)}") from None
 
 
+@dataclass(frozen=True, slots=True)
+class Salvaged:
+    """Settings that can be used in spite of what is wrong: a setting that cannot be used is as if it were not set."""
+
+    settings: Settings
+    trouble: Mapping[str, str]  # variable -> what is wrong with it
+    sources: Mapping[str, str]  # of those that are set: where from
+
+
+def salvage_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> Salvaged:
+    """As `load_settings`, for whoever wants to know everything that is wrong and go on all the same."""
+    trouble: dict[str, str] = {}
+    values, sources = _collect(os.environ if environ is None else environ, dotenv, trouble)
+    while True:
+        try:
+            return Salvaged(Settings.model_validate(dict(values)), trouble, sources)
+        except ValidationError as error:
+            for each in error.errors():
+                named = {str(each["loc"][0])} if each["loc"] else {name.lower() for name in _NAMES_IN_TEXT.findall(str(each["msg"]))}
+                bad = (named & values.keys()) or set(values)  # that a mistake names no setting must not keep us here for ever
+                trouble |= {f"{PREFIX}{name.upper()}": _plain(each) for name in sorted(bad)}
+                values = {name: value for name, value in values.items() if name not in bad}
+
+
 def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | None = Path(".env")) -> list[dict[str, Any]]:
     """Every setting with its value in force, where that came from, and what it does. Secrets are masked."""
     settings = load_settings(environ, dotenv)
@@ -221,10 +249,20 @@ def is_up(home: Path) -> bool:
     return False
 
 
-def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str, Any], dict[str, str]]:
-    """Settings by field name, and where each came from: the environment wins over `.env`, and that over a running demo."""
+def _collect(
+    environ: Mapping[str, str], dotenv: Path | None, trouble: dict[str, str] | None = None
+) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings by field name, and where each came from: the environment wins over `.env`, and that over a running demo.
+
+    What is wrong is raised, or noted in `trouble` by the name of the variable or file.
+    """
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
+
+    def complain(name: str, reason: str) -> None:
+        if trouble is None:
+            raise SettingsError(reason)
+        trouble[name] = reason
 
     def take(source: str, variables: Mapping[str, str | None]) -> None:
         for variable, value in variables.items():
@@ -232,14 +270,18 @@ def _collect(environ: Mapping[str, str], dotenv: Path | None) -> tuple[dict[str,
             if not variable.startswith(PREFIX) or name in OTHER_VARIABLES:
                 continue
             if name.lower() not in Settings.model_fields or name != name.upper():
-                raise SettingsError(f"unknown setting {variable} (from {source}); {_did_you_mean(name)}")
+                complain(variable, f"unknown setting {variable} (from {source}); {_did_you_mean(name)}")
+                continue
             if value and value.strip():  # set but empty: as if it were not set
                 values.setdefault(name.lower(), value.strip())
                 sources.setdefault(name.lower(), source)
 
     take("environment", environ)
     if dotenv is not None:
-        take(str(dotenv), _variables(dotenv))
+        try:
+            take(str(dotenv), _variables(dotenv))
+        except (OSError, UnicodeDecodeError) as error:
+            complain(str(dotenv), f"cannot read {dotenv}: {error}")
     home = Path(values.get("home", Settings.model_fields["home"].default))
     if demo_file(home).is_file() and is_up(home):
         take("running demo", _variables(demo_file(home)))
@@ -254,10 +296,7 @@ def _number(value: Any) -> float | None:
 
 
 def _variables(path: Path) -> Mapping[str, str | None]:
-    try:
-        return dotenv_values(path) if path.is_file() else {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise SettingsError(f"cannot read {path}: {error}") from None
+    return dotenv_values(path) if path.is_file() else {}
 
 
 def _did_you_mean(name: str) -> str:

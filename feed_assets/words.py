@@ -25,10 +25,23 @@ def relative(moment: datetime | None, now: datetime | None = None) -> str:
     if moment is None:
         return "-"
     seconds = (moment - (now or datetime.now(UTC))).total_seconds()
+    return f"in {how_long(seconds)}" if seconds > 0 else f"{how_long(seconds)} ago"
+
+
+def how_long(seconds: float) -> str:
+    """5 min, 3 h."""
     size = abs(seconds)
     unit, words = next((unit, words) for limit, unit, words in _UNITS if size < limit)
-    amount = f"{size / unit:.0f} {words}"
-    return f"in {amount}" if seconds > 0 else f"{amount} ago"
+    return f"{size / unit:.0f} {words}"
+
+
+def size_of(size: float) -> str:
+    """12 MB."""
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if size >= 10 or unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"
 
 
 def in_words(reason: str | None) -> str:

@@ -10,9 +10,11 @@ import typer
 from feed_assets import __version__
 from feed_assets.cli import feed, refreshing, root_domain
 from feed_assets.cli.context import opened
+from feed_assets.cli.doctor.command import doctor
 from feed_assets.cli.output import be_quiet, out, print_json, print_table, say
 from feed_assets.cli.ports import free_port
 from feed_assets.cli.simulating import run_simulation
+from feed_assets.cli.status import status
 from feed_assets.cli.up import up
 from feed_assets.errors import FeedAssetsError
 from feed_assets.logs import configure_logging
@@ -34,8 +36,11 @@ app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
 app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
 app.command("simulate", epilog="Example: feed-assets simulate --from-database --max-minutes 60")(run_simulation)
 
+app.command(epilog="Example: feed-assets status --watch")(status)
+app.command(epilog="Example: feed-assets doctor")(doctor)
 
-@app.command()
+
+@app.command(epilog="Example: feed-assets serve --port 8081")
 def serve(
     host: Annotated[str | None, typer.Option(help="Address to listen on. Default: API_HOST.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on. Default: API_PORT.")] = None,
@@ -60,7 +65,7 @@ def serve(
     )
 
 
-@app.command()
+@app.command(epilog="Example: feed-assets config --json")
 def config(as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False) -> None:
     """Every setting with its value, where that comes from, and what it does."""
     rows = describe_settings()
@@ -71,7 +76,7 @@ def config(as_json: Annotated[bool, typer.Option("--json", help="For programs.")
         print_table(columns, ([str(row[name]) for name in columns] for row in rows))
 
 
-@db.command()
+@db.command(epilog="Example: feed-assets db migrate")
 def migrate() -> None:
     """Bring the database's schema up to date. Every command does this by itself; this one says what it did."""
     from feed_assets.store import connect

@@ -46,7 +46,7 @@ def with_progress(things: Sequence[Thing], label: str) -> Iterator[Thing]:
 
 
 def print_json(value: Any) -> None:
-    json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=_encode)
+    json.dump(value, sys.stdout, ensure_ascii=False, indent=2, default=encode)
     sys.stdout.write("\n")
 
 
@@ -69,5 +69,6 @@ def print_facts(facts: Mapping[str, Any]) -> None:
         out.print(f"{name:<{width}}  {shown}", markup=False, soft_wrap=True)
 
 
-def _encode(value: Any) -> Any:
+def encode(value: Any) -> Any:
+    """What JSON has no type for."""
     return value.isoformat() if isinstance(value, datetime) else str(value)

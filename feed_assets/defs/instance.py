@@ -13,7 +13,7 @@ import yaml
 from feed_assets.errors import SettingsError, StoreError
 from feed_assets.settings import PREFIX, Settings
 
-_POSTGRES_VARIABLE = f"{PREFIX}DAGSTER_DATABASE_URL"
+POSTGRES_VARIABLE = f"{PREFIX}DAGSTER_DATABASE_URL"
 _NOTICE = "# Written by `feed-assets` at each start. To change it, copy it to a folder of your own and set DAGSTER_HOME to that.\n"
 
 
@@ -26,7 +26,7 @@ def prepare_dagster_home(settings: Settings) -> Path:
     home.mkdir(parents=True, exist_ok=True)
     if not own:
         if settings.dagster_database_url:
-            os.environ[_POSTGRES_VARIABLE] = settings.dagster_database_url.replace("postgres://", "postgresql://", 1)
+            os.environ[POSTGRES_VARIABLE] = settings.dagster_database_url.replace("postgres://", "postgresql://", 1)
         (home / "dagster.yaml").write_text(_NOTICE + _instance_yaml(settings))
     os.environ["DAGSTER_HOME"] = str(home.absolute())
     # Several processes that create Dagster's tables at the same moment trip over each other: one goes first.
@@ -64,7 +64,7 @@ def _touch_storage() -> None:
 def _instance_yaml(settings: Settings) -> str:
     document = yaml.safe_load(_template().read_text("utf-8"))
     if settings.dagster_database_url:
-        document["storage"] = {"postgres": {"postgres_url": {"env": _POSTGRES_VARIABLE}}}
+        document["storage"] = {"postgres": {"postgres_url": {"env": POSTGRES_VARIABLE}}}
     return yaml.safe_dump(document, sort_keys=False)
 
 
