@@ -9,7 +9,7 @@ import typer
 
 from feed_assets import __version__
 from feed_assets.cli import feed, refreshing, root_domain
-from feed_assets.cli.context import opened
+from feed_assets.cli.context import close_all, opened
 from feed_assets.cli.doctor.command import doctor
 from feed_assets.cli.output import be_quiet, out, print_json, print_table, say
 from feed_assets.cli.ports import free_port
@@ -123,6 +123,8 @@ def main() -> None:
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
+    finally:
+        close_all()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import dagster as dg
 
+from feed_assets.defs.build import build_definitions
 from feed_assets.defs.instance import POSTGRES_VARIABLE
 from feed_assets.errors import StoreError
 from feed_assets.settings import Settings
@@ -41,15 +42,9 @@ def examine(settings: Settings, home: Path) -> Checkup:
         raise StoreError(" ".join(str(error).split())[:300] or type(error).__name__) from error
 
 
-def load_trouble() -> str | None:
-    """Why the code location cannot be loaded, or None when it can."""
-    try:
-        from feed_assets.definitions import defs
-
-        dg.Definitions.validate_loadable(defs)
-    except Exception as error:  # what is wrong with the code or its surroundings may be anything
-        return f"{type(error).__name__}: {_first_line(str(error))}"
-    return None
+def validate() -> None:
+    """Load the definitions as the daemon and the UI do; raises what is wrong with them."""
+    dg.Definitions.validate_loadable(build_definitions())
 
 
 def _moment(seconds: float) -> datetime:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from feed_assets import catalog
 from feed_assets.refresh import utc_now
-from feed_assets.store import open_store
-from feed_assets_tests.conftest import make_settings
+from feed_assets.store import Store, connect, open_store
+from feed_assets_tests.conftest import ENGINES, make_settings
+from feed_assets_tests.store.contract import TABLES
 from feed_assets_tests.support.command_line import Ran, Run, run_here
+from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
 
 LOOPBACK = {"ALLOW_PRIVATE_NETWORKS": "true", "DOMAIN_DELAY_SECONDS": "0", "REQUEST_TIMEOUT_SECONDS": "2", "JOB_TIMEOUT_SECONDS": "4"}
 
@@ -24,6 +28,47 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
         return run_here(capsys, arguments, {"HOME": str(tmp_path / "home"), **LOOPBACK, **variables})
 
     return run
+
+
+@pytest.fixture(params=ENGINES)
+def empty_url(request: pytest.FixtureRequest, empty_home: Path, tmp_path: Path) -> Iterator[str]:
+    """A database on each engine with all tables and no rows. Migrated once: the same on Postgres, a copy on DuckDB."""
+    home = tmp_path / "home"
+    if request.param == "duckdb":
+        shutil.copytree(empty_home, home)
+        yield f"duckdb:///{home / 'feeds.duckdb'}"
+        return
+    home.mkdir()
+    url: str = request.getfixturevalue("postgres_url")
+    yield url
+    with psycopg.connect(url) as connection:
+        connection.execute(";".join(f"DELETE FROM {name}" for name in TABLES).encode())
+
+
+@pytest.fixture
+def both(bare: Run, empty_url: str) -> Run:
+    """Run a command on each engine, with an empty catalog."""
+
+    def run(*arguments: str, **variables: str) -> Ran:
+        return bare(*arguments, **{"DATABASE_URL": empty_url} | variables)
+
+    return run
+
+
+@pytest.fixture
+def stored(empty_url: str) -> Iterator[Store]:
+    """The database of `both`."""
+    store = connect(empty_url)
+    yield store
+    store.close()
+
+
+@pytest.fixture(scope="session")
+def postgres_url() -> Iterator[str]:
+    url = new_postgres_database()
+    open_store(url).close()
+    yield url
+    drop_postgres_database(url)
 
 
 @pytest.fixture

@@ -44,9 +44,12 @@ def check_code(case: Case) -> Iterator[Finding]:
     if case.trouble:
         yield warning("code location", "not looked at: it cannot be loaded while settings are wrong", "correct the settings first")
         return
-    from feed_assets.defs.checkup import load_trouble
+    try:
+        from feed_assets.defs.checkup import validate
 
-    if reason := load_trouble():
+        validate()
+    except Exception as error:  # what is wrong with the code or its surroundings may be anything
+        reason = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
         remedy = "dagster definitions validate -m feed_assets.definitions shows all of it; after an upgrade: make clean, then make up"
         yield problem("code location", f"it cannot be loaded: {reason}", remedy)
     else:
