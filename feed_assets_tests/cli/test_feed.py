@@ -1,4 +1,4 @@
-"""`feed-assets feed ...`: what each command does to the catalog, and what `--json` looks like."""
+"""`feed-assets feed ...` on both engines: what each command does to the catalog, and what `--json` looks like."""
 
 from __future__ import annotations
 
@@ -8,12 +8,25 @@ from typing import Any
 
 import pytest
 
+from feed_assets import catalog
 from feed_assets.refresh import utc_now
-from feed_assets.store import open_store
+from feed_assets.store import Store
 from feed_assets_tests.store.builders import make_feed, put, save_schedule
 from feed_assets_tests.support.command_line import Run, assert_failed
 from feed_assets_tests.support.contract import OVERVIEW_COLUMNS
 from feed_assets_tests.support.feed_server import FeedServer, rss
+
+
+@pytest.fixture
+def run(both: Run) -> Run:
+    return both
+
+
+@pytest.fixture
+def news(both: Run, stored: Store) -> Run:
+    """With a feed `news` in the catalog."""
+    catalog.add_feed(stored, "https://news.example/feed", now=utc_now(), feed_id="news")
+    return both
 
 
 def show(run: Run, feed_id: str = "news") -> dict[str, Any]:
@@ -114,6 +127,13 @@ EDITS: list[tuple[list[str], str, Any]] = [
     (["--error-policy", "one_strike"], "error_policy", "one_strike"),
     (["--enforce-domain"], "enforce_feed_domain", True),
     (["--no-enforce-domain"], "enforce_feed_domain", False),
+    (["--root-domain", "other.example"], "root_domain", "other.example"),
+    (["--root-domain", ""], "root_domain", None),
+    (["--group", ""], "feed_group", None),
+    (["--disabled"], "enabled", False),
+    (["--enabled"], "enabled", True),
+    (["--no-polling"], "polling", False),
+    (["--polling"], "polling", True),
     (["--url", "https://new.example/feed"], "url", "https://new.example/feed"),
 ]
 
@@ -219,10 +239,9 @@ def test_import_reads_opml(run: Run, tmp_path: Path) -> None:
     assert [feed["url"] for feed in run("feed", "list", "--json").json()] == ["https://news.example/feed"]
 
 
-def test_a_list_can_be_narrowed_down(run: Run, tmp_path: Path) -> None:
-    store = open_store(f"duckdb:///{tmp_path / 'home' / 'feeds.duckdb'}")
+def test_a_list_can_be_narrowed_down(run: Run, stored: Store) -> None:
     later = utc_now() + timedelta(hours=1)
-    with store.begin() as tx:
+    with stored.begin() as tx:
         put(tx, make_feed("fine", root_domain="a.example"), make_feed("gone", root_domain="b.example"), due=later)
         put(tx, make_feed("off", enabled=False, feed_group="others"), "new", due=utc_now())
         save_schedule(tx, "fine", last_status="success", last_success_at=later, next_run_at=later)
@@ -237,3 +256,35 @@ def test_a_list_can_be_narrowed_down(run: Run, tmp_path: Path) -> None:
     dead = run("feed", "list", "--dead").out.splitlines()
     assert len(dead) == 2 and "HTTP 410 Gone" in dead[1]
     assert run("feed", "list", "--status", "asleep").code == 2
+
+
+def test_sync_of_a_deleted_feed_fails_and_a_restored_one_is_due(news: Run) -> None:
+    news("feed", "delete", "news")
+    assert_failed(news("feed", "sync", "news"), 1, "there is no feed 'news'")
+    (gone,) = news("feed", "list", "--deleted", "--json").json()
+    assert (gone["feed_id"], gone["deleted_at"] is not None) == ("news", True)
+    assert "news" in news("feed", "list", "--deleted").out.splitlines()[1]
+    assert news("feed", "restore", "news").out == "restored news (https://news.example/feed)\n"
+    assert [feed["feed_id"] for feed in news("feed", "list", "--due", "--json").json()] == ["news"]
+    assert_failed(news("feed", "restore", "news"), 1, "is not deleted")
+    assert_failed(news("feed", "restore", "nowhere"), 1, "nowhere")
+
+
+def test_sync_revives_a_dead_feed(news: Run, stored: Store) -> None:
+    with stored.begin() as tx:
+        save_schedule(tx, "news", last_status="permanent_error", last_error="HTTP 410 Gone", consecutive_errors=1)
+    assert [feed["feed_id"] for feed in news("feed", "list", "--dead", "--json").json()] == ["news"]
+    assert news("feed", "sync", "news").code == 0
+    revived = show(news)
+    assert (revived["consecutive_errors"], revived["next_run_reason"]) == (0, "sync was asked for")
+    assert news("feed", "list", "--dead", "--json").json() == []
+
+
+def test_discover_names_the_feeds_of_a_page_and_add_takes_the_only_one(run: Run, server: FeedServer) -> None:
+    feed = server.publish("/news.xml", rss("one"))
+    page = server.publish("/", f"<html><head><link rel='alternate' type='application/rss+xml' title='News' href='{feed}'></head></html>")
+    (found,) = run("feed", "discover", page, "--json").json()
+    assert (found["url"], found["title"]) == (feed, "News")
+    assert feed in run("feed", "discover", page).out
+    assert_failed(run("feed", "discover", server.fail("/gone", 404)), 1, "no feed found")
+    assert run("feed", "add", page, "--id", "news").out.startswith(f"this is a page; its feed is {feed}\nadded news ({feed})\n")
