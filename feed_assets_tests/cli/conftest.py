@@ -6,16 +6,14 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import psycopg
 import pytest
 
 from feed_assets import catalog
 from feed_assets.refresh import utc_now
 from feed_assets.store import Store, connect, open_store
 from feed_assets_tests.conftest import ENGINES, make_settings
-from feed_assets_tests.store.contract import TABLES
 from feed_assets_tests.support.command_line import Ran, Run, run_here
-from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.databases import drop_postgres_database, migrated_postgres, new_database, new_postgres_database
 
 LOOPBACK = {"ALLOW_PRIVATE_NETWORKS": "true", "DOMAIN_DELAY_SECONDS": "0", "REQUEST_TIMEOUT_SECONDS": "2", "JOB_TIMEOUT_SECONDS": "4"}
 
@@ -31,18 +29,13 @@ def bare(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
 
 
 @pytest.fixture(params=ENGINES)
-def empty_url(request: pytest.FixtureRequest, empty_home: Path, tmp_path: Path) -> Iterator[str]:
-    """A database on each engine with all tables and no rows. Migrated once: the same on Postgres, a copy on DuckDB."""
-    home = tmp_path / "home"
-    if request.param == "duckdb":
-        shutil.copytree(empty_home, home)
-        yield f"duckdb:///{home / 'feeds.duckdb'}"
-        return
-    home.mkdir()
-    url: str = request.getfixturevalue("postgres_url")
+def empty_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """A database on each engine with all tables and no rows; the DuckDB file is where HOME has it."""
+    (tmp_path / "home").mkdir()
+    url = new_database(request.param, tmp_path / "home")
     yield url
-    with psycopg.connect(url) as connection:
-        connection.execute(";".join(f"DELETE FROM {name}" for name in TABLES).encode())
+    if request.param == "postgres":
+        drop_postgres_database(url)
 
 
 @pytest.fixture
@@ -63,10 +56,10 @@ def stored(empty_url: str) -> Iterator[Store]:
     store.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def postgres_url() -> Iterator[str]:
-    url = new_postgres_database()
-    open_store(url).close()
+    """The same, on Postgres only."""
+    url = new_postgres_database(migrated_postgres())
     yield url
     drop_postgres_database(url)
 

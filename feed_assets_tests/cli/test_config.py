@@ -13,6 +13,7 @@ from feed_assets import __version__
 from feed_assets.cli.main import app
 from feed_assets.settings import Settings
 from feed_assets_tests.support.command_line import Run
+from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -109,8 +110,12 @@ def test_config_needs_no_database(bare: Run, tmp_path: Path) -> None:
     assert not (tmp_path / "home").exists()
 
 
-def test_migrate_says_what_it_did(bare: Run) -> None:
-    first, second = bare("db", "migrate"), bare("db", "migrate")
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_migrate_says_what_it_did(bare: Run, engine: str) -> None:
+    url = new_postgres_database() if engine == "postgres" else ""
+    first, second = bare("db", "migrate", DATABASE_URL=url), bare("db", "migrate", DATABASE_URL=url)
+    if url:
+        drop_postgres_database(url)
     assert first.code == 0 and first.out.startswith("applied 001_initial")
     assert (second.code, second.out) == (0, "the schema is up to date\n")
 
@@ -120,7 +125,17 @@ def test_version_names_the_package(bare: Run) -> None:
 
 
 def test_the_commands_of_the_contract_that_exist_are_found() -> None:
-    assert set(COMMANDS) >= {("up",), ("refresh",), ("replay",), ("serve",), ("config",), ("db", "migrate")}
+    assert set(COMMANDS) >= {
+        ("up",),
+        ("refresh",),
+        ("replay",),
+        ("serve",),
+        ("config",),
+        ("status",),
+        ("doctor",),
+        ("simulate",),
+        ("db", "migrate"),
+    }
     names = ("add", "list", "show", "edit", "delete", "enable", "disable", "polling", "sync", "import")
     assert set(COMMANDS) >= {("feed", name) for name in names}
 

@@ -33,11 +33,15 @@ def test_a_process_refreshes_a_feed(run: Run, server: FeedServer, tmp_path: Path
 
 
 @pytest.mark.parametrize("database_url", ["postgres"], indirect=True)
-def test_refresh_writes_to_the_database_it_is_given(ready: Run, store: Store, database_url: str, clock: Clock, server: FeedServer) -> None:
+def test_refresh_and_replay_use_the_database_they_are_given(
+    ready: Run, store: Store, database_url: str, clock: Clock, server: FeedServer
+) -> None:
     add(store, clock, server.publish("/feed", rss("one", "two")))
     assert ready("refresh", "news", DATABASE_URL=database_url).code == 0
     assert len(table(store, "deduped_articles")) == 2
     assert table(store, "fetch_history")[0]["run_id"]
+    (again,) = ready("replay", "news", "--json", DATABASE_URL=database_url).json()
+    assert (again["articles_found"], len(server.asked)) == (2, 1)
 
 
 def test_a_second_refresh_finds_nothing_new_a_replay_asks_nobody_and_the_runs_are_recorded(
@@ -112,11 +116,11 @@ def test_nothing_to_refresh_is_no_failure(run: Run) -> None:
         assert (ran.code, ran.json(), ran.err) == (0, [], "")
 
 
-def test_serve_answers_over_http_and_stops_at_ctrl_c(run: Run, tmp_path: Path) -> None:
+def test_serve_answers_over_http_and_stops_at_ctrl_c(empty_url: str, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    environ = os.environ | {f"{PREFIX}HOME": str(tmp_path / "home")}
+    environ = os.environ | {f"{PREFIX}HOME": str(tmp_path / "home"), f"{PREFIX}DATABASE_URL": empty_url}
     command = [sys.executable, "-m", "feed_assets.cli.main", "serve", "--port", str(port)]
     process = subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from feed_assets.store import open_store
+from feed_assets.store import Store
 from feed_assets_tests.store.builders import make_item, put, save_items
 from feed_assets_tests.support.command_line import Run, assert_failed
 
@@ -69,13 +69,12 @@ def test_the_same_input_gives_the_same_figures(bare: Run, timelines: str) -> Non
     assert bare("simulate", timelines, "--json").out == bare("simulate", timelines, "--json").out
 
 
-def test_ones_own_feeds_can_be_simulated(run: Run, tmp_path: Path) -> None:
-    store = open_store(f"duckdb:///{tmp_path / 'home' / 'feeds.duckdb'}")
-    with store.begin() as tx:
+def test_ones_own_feeds_can_be_simulated(both: Run, stored: Store) -> None:
+    with stored.begin() as tx:
         put(tx, "news")
         late = timedelta(minutes=5)
         save_items(tx, *(("news", "fetch", at + late, make_item(str(n), published_at=at)) for n, at in enumerate(moments())))
-    ran = run("simulate", "--from-database", "--policy", "adaptive", "--json")
+    ran = both("simulate", "--from-database", "--policy", "adaptive", "--json")
     assert ran.json()["policies"][0]["feeds"] == 1
 
 
