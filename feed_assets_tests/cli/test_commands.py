@@ -12,6 +12,7 @@ import pytest
 from typer.main import get_command
 
 from feed_assets.cli.main import app
+from feed_assets.settings import PREFIX
 from feed_assets_tests.cli.test_config import COMMANDS
 from feed_assets_tests.support.command_line import Run, run_as_process
 
