@@ -15,8 +15,9 @@ up: $(READY) ## Start everything on this machine: Dagster UI, daemon, code locat
 demo: $(READY) ## The same with a local publisher of demo feeds; needs no internet
 	@exec $(BIN)/feed-assets up --demo
 
-test: $(READY) ## Run all tests, on DuckDB, on a real Postgres and in a real browser
+test: $(READY) ## Run all tests, on DuckDB, on a real Postgres, in a real browser and on Celery workers
 	@scripts/get-chromium
+	@scripts/get-redis
 	$(BIN)/python -m pytest -n 2
 
 check: $(READY) ## Lint, types, module map

@@ -6,14 +6,13 @@ import json
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import feedparser
 import psutil
@@ -26,26 +25,11 @@ from feed_assets.refresh import utc_now
 from feed_assets.store import Store, open_store
 from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
 from feed_assets_tests.support.feed_server import FeedServer, rss
+from feed_assets_tests.support.processes import free_port, until
 
 HEALTHY = {f"demo-{feed.name}" for feed in DEMO_FEEDS if feed.fault in (None, "301", "302")}
 ASSETS = ("raw_items", "deduped_articles", "feed_stats", "cached_feed_xml")
 SENSOR_SECONDS = 3
-Value = TypeVar("Value")
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def until(wanted: Callable[[], Value], seconds: float) -> Value:
-    """Wait for something to come true."""
-    deadline = time.monotonic() + seconds
-    while not (value := wanted()):
-        assert time.monotonic() < deadline, f"not within {seconds} s; now: {value!r}"
-        time.sleep(0.25)
-    return value
 
 
 class Up:

@@ -30,6 +30,7 @@ from feed_assets.errors import StoreError
 from feed_assets.refresh import utc_now
 from feed_assets.settings import PREFIX, Settings, load_settings
 from feed_assets.store import Store, open_store
+from feed_assets_tests.support.processes import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 _SETTINGS = {
@@ -142,7 +143,7 @@ class Installation:
         with dg.DagsterInstance.from_config(str(home)) as instance:  # its tables, before several processes make them at once
             instance.get_runs_count()
         bin_folder = Path(sys.executable).parent
-        port = _free_port()
+        port = free_port()
         workspace = home / "workspace.yaml"
         workspace.write_text(
             yaml.safe_dump({"load_from": [{"grpc_server": {"host": "127.0.0.1", "port": port, "location_name": "feed_assets"}}]})
@@ -280,11 +281,3 @@ def installation(folder: Path, engine: str, *, feeds: int, seed: int, pause: flo
     finally:
         made.close()
         shutil.rmtree(folder / "data", ignore_errors=True)
-
-
-def _free_port() -> int:
-    import socket
-
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
