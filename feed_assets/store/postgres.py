@@ -78,7 +78,12 @@ class PostgresEngine:
                     min_size=0,
                     max_size=8,
                     timeout=self.patience,
-                    kwargs={"row_factory": dict_row, "options": self._options(), "connect_timeout": 10},
+                    kwargs={
+                        "row_factory": dict_row,
+                        "options": self._options(),
+                        "connect_timeout": 10,
+                        "prepare_threshold": None,  # a plan of before a migration fails after it, and PgBouncer knows of none
+                    },
                     check=ConnectionPool.check_connection,
                     open=True,
                 )
