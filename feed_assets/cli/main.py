@@ -9,6 +9,7 @@ import typer
 
 from feed_assets import __version__
 from feed_assets.cli import feed, refreshing, root_domain
+from feed_assets.cli.backing_up import backup
 from feed_assets.cli.context import close_all, opened
 from feed_assets.cli.doctor.command import doctor
 from feed_assets.cli.output import be_quiet, out, print_json, print_table, say
@@ -34,8 +35,8 @@ app.add_typer(db, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
 app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
+db.command(epilog="Example: feed-assets db backup feeds-monday.duckdb")(backup)
 app.command("simulate", epilog="Example: feed-assets simulate --from-database --max-minutes 60")(run_simulation)
-
 app.command(epilog="Example: feed-assets status --watch")(status)
 app.command(epilog="Example: feed-assets doctor")(doctor)
 

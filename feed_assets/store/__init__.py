@@ -107,6 +107,10 @@ class Store:
     def vacuum(self) -> None:
         self.engine.vacuum()
 
+    def backup(self, target: Path) -> int:
+        """A copy of everything at one moment, in a new file; its size in bytes."""
+        return self.engine.backup(target)
+
     def close(self) -> None:
         self.engine.close()
 

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import random
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import Any
 
 import duckdb
 
-from feed_assets.errors import StoreError, Unstorable
+from feed_assets.errors import StoreError, Unstorable, UsageError
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
@@ -108,6 +109,29 @@ class DuckDBEngine:
                 raw.execute("CHECKPOINT")
             finally:
                 self._file.detach()
+
+    def backup(self, target: Path) -> int:
+        """A copy of the file while we hold it for reading: nobody writes, and all that was committed is in it.
+
+        For reading only, since closing the copied file lets go of the lock (so POSIX has it), and then others may write.
+        """
+        if target.exists():
+            raise UsageError(f"{target} exists already; choose another name for the backup")
+        beginning = target.with_name(f"{target.name}.part")
+        while True:
+            self.vacuum()  # what a killed process left in the log beside the file goes into the file
+            with self._file.turn:
+                self._open(read_only=True)
+                try:
+                    if self._log().exists():
+                        continue
+                    shutil.copyfile(self.path, beginning)
+                finally:
+                    self._file.detach()
+            return beginning.replace(target).stat().st_size
+
+    def _log(self) -> Path:
+        return self.path.with_name(f"{self.path.name}.wal")
 
     def close(self) -> None:
         """Nothing is held between transactions."""

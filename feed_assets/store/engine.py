@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
+from pathlib import Path
 from typing import Any, Protocol
 
 Row = dict[str, Any]
@@ -36,5 +37,8 @@ class Engine(Protocol):
 
     def vacuum(self) -> None:
         """Give space back."""
+
+    def backup(self, target: Path) -> int:
+        """Copy everything as it is at one moment into a new file; gives its size in bytes."""
 
     def close(self) -> None: ...

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -15,7 +16,7 @@ import psycopg
 from psycopg.rows import dict_row
 from psycopg_pool import ConnectionPool, PoolTimeout
 
-from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError, Unstorable
+from feed_assets.errors import DuplicateFeed, FeedAssetsError, StoreError, Unstorable, UsageError
 from feed_assets.store.columns import kind
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
@@ -62,6 +63,12 @@ class PostgresEngine:
                 raw.execute("VACUUM ANALYZE")
         except psycopg.Error as error:
             raise self._translated(error) from error
+
+    def backup(self, target: Path) -> int:
+        """Postgres has a tool for that, which knows more than we could."""
+        raise UsageError(
+            f"this database is on Postgres; back it up with: pg_dump --format=custom --file={target} '{mask_password(self.url)}'"
+        )
 
     def close(self) -> None:
         if self._pool is not None:

@@ -104,7 +104,12 @@ def test_every_row_of_every_earlier_schema_survives(empty_database_url: str, ver
     tables = columns_of(store)
     assert len(tables) >= 11
     for table, columns in tables.items():
-        insert(store, table, list(columns), [tuple(some_value(column, kind, number) for column, kind in columns.items()) for number in (1, 2, 3)])
+        insert(
+            store,
+            table,
+            list(columns),
+            [tuple(some_value(column, kind, number) for column, kind in columns.items()) for number in (1, 2, 3)],
+        )
     reading = {table: f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1" for table, columns in tables.items()}
     before = {table: select(store, statement) for table, statement in reading.items()}
     store.close()
