@@ -22,6 +22,7 @@ from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.command_line import assert_failed, run_here
 from feed_assets_tests.support.dagster import Dagster
 from feed_assets_tests.support.databases import drop_postgres_database, new_postgres_database
+from feed_assets_tests.support.earlier import columns_of, database_of_version
 from feed_assets_tests.support.feed_server import FeedServer, rss
 from feed_assets_tests.support.refreshing import add, refresh_one
 from feed_assets_tests.support.rows import look
@@ -152,9 +153,20 @@ def test_what_a_killed_process_left_in_the_log_is_in_the_backup(tmp_path: Path) 
         assert "killed" in tx.numbers.signals()
 
 
+def test_a_backup_before_an_upgrade_has_the_schema_of_before(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    old = database_of_version(f"duckdb:///{tmp_path / 'home' / 'feeds.duckdb'}", 1)
+    tables = columns_of(old)
+
+    assert run_here(capsys, ("db", "backup", str(tmp_path / "copy.duckdb")), {"HOME": str(tmp_path / "home")}).code == 0
+
+    assert columns_of(connect(f"duckdb:///{tmp_path / 'copy.duckdb'}")) == columns_of(old) == tables
+
+
 def test_a_file_that_is_there_is_not_overwritten(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values = {"HOME": str(tmp_path / "home"), **LOOPBACK}
     there = tmp_path / "copy.duckdb"
+    assert_failed(run_here(capsys, ("db", "backup", str(there)), values), 1, "there is no database at", "nothing to back up")
+    open_store(f"duckdb:///{tmp_path / 'home' / 'feeds.duckdb'}").close()
     assert run_here(capsys, ("db", "backup", str(there)), values).out.startswith(f"wrote {there} (")
     before = there.read_bytes()
 

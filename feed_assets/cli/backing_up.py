@@ -7,14 +7,14 @@ from typing import Annotated
 
 import typer
 
-from feed_assets.cli.context import opened
 from feed_assets.cli.output import say
+from feed_assets.settings import settings
+from feed_assets.store import connect
 
 
 def backup(
     file: Annotated[Path, typer.Argument(help="Where the copy goes; there must be no such file yet.")],
 ) -> None:
     """Copy the database as it is at one moment; nothing needs to be stopped. On Postgres, says which command does that."""
-    _, store = opened()
-    size = store.backup(file)
+    size = connect(settings().store_url).backup(file)  # as it is: a backup before an upgrade has the schema of before
     say(f"wrote {file} ({size / 1_000_000:,.1f} MB)")

@@ -117,6 +117,8 @@ class DuckDBEngine:
         """
         if target.exists():
             raise UsageError(f"{target} exists already; choose another name for the backup")
+        if not self.path.exists():
+            raise StoreError(f"there is no database at {self.path} yet, and so nothing to back up")
         beginning = target.with_name(f"{target.name}.part")
         while True:
             self.vacuum()  # what a killed process left in the log beside the file goes into the file

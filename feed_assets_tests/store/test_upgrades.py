@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,10 +14,11 @@ from feed_assets import catalog
 from feed_assets.model import Outcome
 from feed_assets.refresh import claim_due, refresh
 from feed_assets.settings import Settings
-from feed_assets.store import Store, connect, migrations, open_store
+from feed_assets.store import Store, connect, open_store
 from feed_assets.store.queries import load_migrations
 from feed_assets_tests.conftest import make_settings
 from feed_assets_tests.support.clock import Clock
+from feed_assets_tests.support.earlier import columns_of, database_of_version, select, that_knows
 from feed_assets_tests.support.feed_server import FeedServer, rss
 from feed_assets_tests.support.refreshing import add, refresh_one
 from feed_assets_tests.support.rows import look
@@ -33,43 +32,11 @@ ALTER TABLE deduped_articles ADD COLUMN tomorrow TEXT;
 CREATE TABLE tomorrow (id TEXT PRIMARY KEY);
 """
 CHECKED = {"fetch_status": "queued", "last_status": "success", "error_policy": "backoff"}  # columns that take a few words only
-Migration = tuple[int, str, str]
 
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
     return make_settings(tmp_path)
-
-
-@contextmanager
-def that_knows(change: Callable[[list[Migration]], list[Migration]]) -> Iterator[None]:
-    """As a feed_assets of another time, with other migrations."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(migrations, "load_migrations", lambda engine: change(load_migrations(engine)))
-        yield
-
-
-def database_of_version(url: str, version: int) -> Store:
-    store = connect(url)
-    with that_knows(lambda known: known[:version]):
-        store.migrate()
-    return store
-
-
-def columns_of(store: Store) -> dict[str, dict[str, str]]:
-    """table -> column -> type"""
-    found: dict[str, dict[str, str]] = {}
-    statement = "SELECT table_name, column_name, data_type FROM information_schema.columns WHERE table_schema IN ('main', 'public')"
-    for table, column, kind in select(store, f"{statement} ORDER BY table_name, ordinal_position"):
-        if table != "schema_migrations":
-            found.setdefault(table, {})[column] = kind.upper()
-    return found
-
-
-def select(store: Store, statement: str) -> list[tuple[Any, ...]]:
-    with store.engine.begin() as connection:
-        rows = connection._raw.execute(statement).fetchall()  # type: ignore[attr-defined]
-    return [tuple(row.values()) if isinstance(row, dict) else row for row in rows]
 
 
 def insert(store: Store, table: str, columns: list[str], rows: list[tuple[Any, ...]]) -> None:
