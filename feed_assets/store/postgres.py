@@ -89,7 +89,7 @@ class PostgresEngine:
                         "row_factory": dict_row,
                         "options": self._options(),
                         "connect_timeout": 10,
-                        "prepare_threshold": None,  # a plan of before a migration fails after it, and PgBouncer knows of none
+                        "prepare_threshold": None,  # a plan of before a migration fails after it
                     },
                     check=ConnectionPool.check_connection,
                     open=True,
