@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help up demo test check format docs lock clean
+.PHONY: help up demo test bench check format docs lock clean
 
 help: ## Show what there is
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -19,6 +19,9 @@ test: $(READY) ## Run all tests, on DuckDB, on a real Postgres, in a real browse
 	@scripts/get-chromium
 	@scripts/get-redis
 	$(BIN)/python -m pytest -n 2
+
+bench: $(READY) ## Measure the whole path beside other readers; some minutes
+	$(BIN)/python -m benchmarks.throughput
 
 check: $(READY) ## Lint, types, module map
 	$(BIN)/ruff check .
