@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from feed_assets.decide.cadence import Policy, fixed_or_longest
 from feed_assets.errors import DuplicateFeed, FeedAssetsError, FeedNotReady, UnknownFeed, UsageError
-from feed_assets.model import ErrorPolicy, Feed, FeedState, FetchResult
+from feed_assets.model import ErrorPolicy, EventType, Feed, FeedState, FetchResult
 from feed_assets.settings import Settings
 from feed_assets.store import Store, Transaction
 from feed_assets.urls import domain_of, feed_key, host_of, mask_password
@@ -223,7 +223,9 @@ def _put(tx: Transaction, feeds: Sequence[Feed], now: datetime, reason: str) -> 
     """Add feeds or bring them back, and let it be known."""
     tx.feeds.put(feeds, next_run_at=now, reason=reason)
     about = ((feed, {"feed_id": feed.feed_id, "url": mask_password(feed.url), "source_name": feed.source_name}) for feed in feeds)
-    tx.articles.save_events((f"{feed.feed_id}/{now.isoformat()}/feed.added", "feed.added", payload, now) for feed, payload in about)
+    tx.articles.save_events(
+        (f"{feed.feed_id}/{now.isoformat()}/feed.added", EventType.FEED_ADDED.value, payload, now) for feed, payload in about
+    )
 
 
 def state_of(row: Mapping[str, Any]) -> FeedState:

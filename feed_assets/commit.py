@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from feed_assets import catalog
-from feed_assets.decide import health
+from feed_assets.decide import health, incidents
 from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
 from feed_assets.decide.dedup import Placed, item_key, place, story_keys, to_article, without_old_news
@@ -21,7 +21,7 @@ from feed_assets.decide.domain import allowed_entries
 from feed_assets.decide.identity import BY_ID, Draft, compare, draft, keys_of
 from feed_assets.errors import Unstorable
 from feed_assets.headlines import Headlines
-from feed_assets.model import Article, Changes, CheckResult, Feed, FeedReport, HostState, Item, KnownItem, Outcome, ParsedFeed
+from feed_assets.model import Article, Changes, CheckResult, EventType, Feed, FeedReport, HostState, Item, KnownItem, Outcome, ParsedFeed
 from feed_assets.parse import headline, sanitize_html
 from feed_assets.publish import compose_rss, is_well_formed
 from feed_assets.settings import Settings
@@ -292,7 +292,7 @@ def _move(tx: Transaction, token: str, decision: Decision) -> tuple[str, str] | 
     about = {"feed_id": feed.feed_id, "from": mask_password(feed.url), "to": mask_password(decision.moves_to)}
     other = catalog.move_feed(tx, feed, decision.moves_to, now=now)
     if other is None:
-        tx.articles.save_events([(f"{_fetch_id(token, decision)}/feed.moved", "feed.moved", about, now)])
+        tx.articles.save_events([(f"{_fetch_id(token, decision)}/feed.moved", EventType.FEED_MOVED.value, about, now)])
         return feed.feed_id, f"it has moved for good: its URL is now {about['to']}"
     return feed.feed_id, f"it redirects for good to {about['to']}, which is feed {other!r} already; delete one of the two"
 
@@ -317,16 +317,18 @@ def _history_row(token: str, decision: Decision, run_id: str | None) -> dict[str
 def _events(token: str, decision: Decision) -> Iterator[tuple[str, str, dict[str, Any], datetime]]:
     """What others may want to hear of, in the same transaction as what happened."""
     result, before = decision.attempt.result, decision.attempt.claim.schedule
-    about = {"feed_id": decision.feed.feed_id, "url": decision.feed.url}
-    happened: list[tuple[str, dict[str, Any]]] = []
-    if decision.changes.new:
-        happened.append(("articles.new", {"count": len(decision.changes.new), "titles": [t for _, t, _ in titles(decision.changes.new)]}))
-    if decision.next_run.died and before.next_run_at is not None:
-        happened.append(("feed.dead", {"reason": result.reason}))
-    if result.outcome.ok and before.last_status not in (None, Outcome.SUCCESS):
-        happened.append(("feed.recovered", {"after_errors": before.consecutive_errors, "reason": before.last_error}))
+    about = {"feed_id": decision.feed.feed_id, "url": mask_password(decision.feed.url)}
+    happened: list[tuple[EventType, dict[str, Any]]] = []
+    if new := decision.changes.new:
+        happened.append((EventType.ARTICLES_NEW, {"count": len(new), "titles": [title for _, title, _ in titles(new)]}))
+    told = incidents.told(before, decision.schedule)
+    if told is EventType.FEED_RECOVERED:
+        happened.append((told, {"after_errors": before.consecutive_errors, "reason": before.last_error}))
+    elif told is not None:
+        since = before.last_success_at and before.last_success_at.isoformat()
+        happened.append((told, {"errors": decision.next_run.consecutive_errors, "reason": result.reason, "last_success_at": since}))
     for kind, payload in happened:
-        yield f"{_fetch_id(token, decision)}/{kind}", kind, about | payload, result.fetched_at
+        yield f"{_fetch_id(token, decision)}/{kind}", kind.value, about | payload, result.fetched_at
 
 
 def _fetch_id(token: str, decision: Decision) -> str:

@@ -55,6 +55,31 @@ class FeedState(StrEnum):
     DISABLED = "disabled"
 
 
+class EventType(StrEnum):
+    """What others may hear of: every type of a row in `events`, with what it means. docs/events.md shows each."""
+
+    description: str
+
+    def __new__(cls, value: str, description: str = "") -> EventType:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.description = description
+        return member
+
+    FEED_ADDED = "feed.added", "A feed was added, or a deleted one was restored."
+    ARTICLES_NEW = "articles.new", "A feed brought new articles; the titles of the first ten are in the payload."
+    FEED_MOVED = "feed.moved", "A feed's permanent redirects were followed: its URL is another one now."
+    FEED_FAILING = "feed.failing", "A feed has failed ALERT_AFTER_ERRORS times in a row; it is still tried."
+    FEED_DEAD = "feed.dead", "A feed is given up until somebody revives it."
+    FEED_RECOVERED = "feed.recovered", "A feed works again after `feed.failing` or `feed.dead`."
+    WEBHOOK_TEST = "webhook.test", "Sent by `feed-assets events test`; stored nowhere."
+
+    @property
+    def is_alert(self) -> bool:
+        """Whether it opens or closes an incident."""
+        return self in (EventType.FEED_FAILING, EventType.FEED_DEAD, EventType.FEED_RECOVERED)
+
+
 @dataclass(frozen=True, slots=True)
 class Feed:
     """A row of `feeds`: what the user wants."""
@@ -104,6 +129,7 @@ class Schedule:
     identity_mode: str = "id"
     identity_reason: str | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)  # how the last document was read, and what was dropped from it
+    incident: str | None = None  # what others were told of its present trouble: `feed.failing` or `feed.dead`
 
 
 @dataclass(frozen=True, slots=True)

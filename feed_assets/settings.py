@@ -7,6 +7,7 @@ A name that is not a setting is an error, so that a typing mistake never goes un
 
 from __future__ import annotations
 
+import base64
 import difflib
 import fcntl
 import os
@@ -23,10 +24,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from feed_assets import __version__
 from feed_assets.errors import SettingsError
-from feed_assets.urls import mask_password
+from feed_assets.model import EventType
+from feed_assets.urls import host_of, mask_password, mask_secrets
 
 PREFIX = "FEED_ASSETS_"
 REPOSITORY_URL = "https://github.com/feed-assets/feed_assets"
+
+WEBHOOK_SECRET_PREFIX = "whsec_"  # as the Standard Webhooks have it: base64 follows
 
 # Variables with our prefix that belong to the test suite and the demo, not to the running system.
 OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
@@ -116,6 +120,13 @@ class Settings(BaseModel):
     health_sensor_seconds: int = Field(180, ge=10, description="/health fails when the sensor has not looked for due feeds for so long.")
     health_max_lag_seconds: int = Field(1800, ge=10, description="/health fails when a feed has been due for so long.")
     metrics_feeds: int = Field(100, ge=0, le=100_000, description="Feeds that have metrics of their own in /metrics, the busiest ones.")
+    webhook_urls: str = Field("", description="Where events are sent, as signed POST requests; several URLs with commas between them.")
+    alert_urls: str = Field("", description="The same for those who only want to hear when feeds fail, die and recover.")
+    webhook_secret: str = Field("", description="The key that webhooks are signed with, for instance `whsec_` and base64; empty: unsigned.")
+    webhook_events: str = Field("", description="Event types for WEBHOOK_URLS, with commas between them. Default: all of docs/events.md.")
+    webhook_timeout_seconds: float = Field(10, gt=0, le=60, description="Longest time for one webhook request.")
+    webhook_max_attempts: int = Field(15, ge=1, le=100, description="Tries per event and receiver; 15 take about a day.")
+    alert_after_errors: int = Field(3, ge=1, le=1000, description="Errors in a row after which `feed.failing` is told, once.")
     dagster_url: str = Field("http://127.0.0.1:3000", description="Where the Dagster UI is; used in links.")
     public_url: str = Field("", description="How others reach the HTTP API; used in links. Default: http://API_HOST:API_PORT.")
 
@@ -150,6 +161,17 @@ class Settings(BaseModel):
             raise ValueError("DATABASE_URL must start with duckdb:/// or postgresql://")
         if self.api_token and len(self.api_token) < 16:
             raise ValueError("API_TOKEN is too short to be a secret: 16 characters at least")
+        if self.webhook_secret and len(self.webhook_secret) < 16:
+            raise ValueError("WEBHOOK_SECRET is too short to be a secret: 16 characters at least")
+        if self.webhook_secret and not self.webhook_key:
+            raise ValueError("WEBHOOK_SECRET begins with whsec_, but what follows is not base64")
+        for name in ("webhook_urls", "alert_urls"):
+            for url in listed(getattr(self, name)):
+                if urlsplit(url).scheme not in ("http", "https") or not host_of(url):
+                    raise ValueError(f"{name.upper()}: {mask_secrets(url)!r} is not a URL that starts with http:// or https://")
+        for name in listed(self.webhook_events):
+            if name not in list(EventType):
+                raise ValueError(f"WEBHOOK_EVENTS: there is no event {name!r}; docs/events.md lists them all")
         if self.dagster_database_url and urlsplit(self.dagster_database_url).scheme not in ("postgresql", "postgres"):
             raise ValueError("DAGSTER_DATABASE_URL must start with postgresql://")
         return self
@@ -161,6 +183,16 @@ class Settings(BaseModel):
     @property
     def site_url(self) -> str:
         return self.public_url.rstrip("/") or f"http://{self.api_host}:{self.api_port}"
+
+    @property
+    def webhook_key(self) -> bytes:
+        """What webhooks are signed with; empty when they are not."""
+        if not self.webhook_secret.startswith(WEBHOOK_SECRET_PREFIX):
+            return self.webhook_secret.encode()
+        try:
+            return base64.b64decode(self.webhook_secret.removeprefix(WEBHOOK_SECRET_PREFIX), validate=True)
+        except ValueError:
+            return b""
 
     @property
     def max_body_bytes(self) -> int:
@@ -212,10 +244,8 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
         source = sources.get(name, "default")
         if name in ("min_interval_minutes", "max_interval_minutes") and source == "default":
             source = f"profile {settings.profile}"
-        if name.endswith("_url"):
-            value = mask_password(value)
-        if name.endswith("_token") and value:
-            value = "***"
+        if isinstance(value, str):
+            value = _masked(name, value)
         value = str(value) if isinstance(value, Path) else value
         rows.append({"setting": name.upper(), "value": value, "source": source, "description": field.description})
     return rows
@@ -225,6 +255,20 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
 def settings() -> Settings:
     """The settings of this process, read once."""
     return load_settings()
+
+
+def listed(text: str) -> list[str]:
+    """What stands between the commas of a setting."""
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _masked(name: str, value: str) -> str:
+    """The value as others may see it; the name of a setting tells what kind of secret it holds."""
+    if name.endswith(("_token", "_secret")):
+        return "***" if value else ""
+    if name.endswith("_urls"):
+        return ", ".join(map(mask_secrets, listed(value)))
+    return mask_password(value) if name.endswith("_url") else value
 
 
 def demo_file(home: Path) -> Path:

@@ -21,6 +21,13 @@ def mask_password(url: str) -> str:
     return _PASSWORD_PARAMETER.sub(r"\1***", masked)
 
 
+def mask_secrets(url: str) -> str:
+    """The URL of a webhook, of which path and query may be secrets, too: only where it leads."""
+    scheme, separator, rest = _USERINFO.sub("", url).partition("://")
+    place = re.split(r"[/?#]", rest, maxsplit=1)
+    return f"{scheme}{separator}{place[0]}" + ("/***" if len(place) > 1 and place[1] else "") if separator else "***"
+
+
 def without_credentials(url: str) -> str:
     """The URL as others may know it."""
     return _USERINFO.sub("", url)

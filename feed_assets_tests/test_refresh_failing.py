@@ -143,7 +143,7 @@ def test_one_strike_pauses_at_the_first_error(store: Store, settings: Settings, 
 
 
 def test_a_success_after_errors_starts_afresh(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
-    assert look_after_failures(store, settings, clock, server, times=2).schedule()["consecutive_errors"] == 2
+    assert look_after_failures(store, settings, clock, server, times=3).schedule()["consecutive_errors"] == 3
     server.publish("/feed", rss("two", "one"))
     clock.advance(hours=1)
     assert refresh_one(store, settings, clock).new == 1
@@ -153,7 +153,7 @@ def test_a_success_after_errors_starts_afresh(store: Store, settings: Settings, 
     assert (schedule["consecutive_errors"], schedule["last_error"], schedule["last_status"]) == (0, None, "success")
     assert schedule["last_success_at"] == clock()
     assert schedule["next_run_at"] > clock()
-    assert [(event["feed_id"], event["after_errors"]) for event in rows.events("feed.recovered")] == [("news", 2)]
+    assert [(event["feed_id"], event["after_errors"]) for event in rows.events("feed.recovered")] == [("news", 3)]
 
 
 @one_engine

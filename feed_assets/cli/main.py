@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from feed_assets import __version__
-from feed_assets.cli import feed, refreshing, root_domain
+from feed_assets.cli import events, feed, refreshing, root_domain
 from feed_assets.cli.backing_up import backup
 from feed_assets.cli.context import close_all, opened
 from feed_assets.cli.doctor.command import doctor
@@ -31,6 +31,7 @@ app = typer.Typer(
 db = typer.Typer(no_args_is_help=True, help="Look after the database.")
 app.add_typer(feed.app, name="feed")
 app.add_typer(root_domain.app, name="root-domain")
+app.add_typer(events.app, name="events")
 app.add_typer(db, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from feed_assets.decide import cadence, health, velocity
+from feed_assets.decide import cadence, health, incidents, velocity
 from feed_assets.decide.domain import allowed_entries
 from feed_assets.model import Changes, CheckResult, Claim, Feed, FetchResult, NextRun, Outcome, ParsedFeed, Schedule, Stats
 
@@ -56,7 +56,7 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
     checks = [health.reachable(result)]
     if attempt.parsed is not None:
         checks += health.document_checks(attempt.parsed, changes, stored_before, result)
-    schedule = _schedule(attempt, next_run)
+    schedule = _schedule(attempt, next_run, policy.alert_after_errors)
     if attempt.parsed is not None:
         schedule = _with_reading(schedule, attempt.parsed, changes, kept)
     return Decision(attempt, feed, changes, news, schedule, stats, next_run, tuple(checks))
@@ -99,7 +99,7 @@ def _believable(stated: datetime | None, now: datetime) -> datetime:
     return min(max(stated or now, now - _LONG_AGO), now)
 
 
-def _schedule(attempt: Attempt, next_run: NextRun) -> Schedule:
+def _schedule(attempt: Attempt, next_run: NextRun, alert_after: int) -> Schedule:
     result, before = attempt.result, attempt.claim.schedule
     after = replace(
         before,
@@ -110,6 +110,7 @@ def _schedule(attempt: Attempt, next_run: NextRun) -> Schedule:
         last_fetched_at=result.fetched_at,
         last_status=result.outcome.last_status,
         last_error=None if result.outcome.ok else result.reason,
+        incident=incidents.after(before, result.outcome, next_run, alert_after),
     )
     if not result.outcome.ok:
         return after

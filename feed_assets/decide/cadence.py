@@ -37,6 +37,7 @@ class Policy:
     hint_max_minutes: float
     backoff_max_minutes: float
     max_consecutive_errors: int
+    alert_after_errors: int = 3
 
     @classmethod
     def of(cls, settings: Settings) -> Policy:
@@ -47,6 +48,7 @@ class Policy:
             settings.hint_max_minutes,
             settings.backoff_max_minutes,
             settings.max_consecutive_errors,
+            settings.alert_after_errors,
         )
 
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote, urlsplit
 from feed_assets.errors import SettingsError
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, RecentHeadline
 from feed_assets.store.batches import Batches, InFlight
+from feed_assets.store.deliveries import Backlog, Deliveries, Delivery, Tried
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
 from feed_assets.store.hosts import Hosts
@@ -29,7 +30,9 @@ from feed_assets.urls import mask_password
 __all__ = [
     "DURATIONS",
     "Address",
+    "Backlog",
     "CachedFeed",
+    "Delivery",
     "Edition",
     "InFlight",
     "Memory",
@@ -39,6 +42,7 @@ __all__ = [
     "Store",
     "Totals",
     "Transaction",
+    "Tried",
     "Wanted",
     "connect",
     "database_file",
@@ -62,6 +66,7 @@ class Transaction:
     reading: Reading
     numbers: Numbers
     housekeeping: Housekeeping
+    deliveries: Deliveries
 
     @classmethod
     def over(cls, connection: Connection) -> Transaction:
@@ -75,6 +80,7 @@ class Transaction:
             Reading(connection),
             Numbers(connection),
             Housekeeping(connection),
+            Deliveries(connection),
         )
 
 

@@ -38,6 +38,7 @@ INTEGER_COLUMNS = frozenset(
         "articles_inserted",
         "articles_changed",
         "articles_deduplicated",
+        "attempts",
     }
 )
 FLOAT_COLUMNS = frozenset(

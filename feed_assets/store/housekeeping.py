@@ -42,6 +42,7 @@ class Housekeeping:
         numbers.signal("housekeeping", at=now)
         self._delete("prune_hosts", before=before(1))
         gone["events"] = self._delete("prune_events", before=before(settings.history_retention_days))
+        self._delete("prune_deliveries")
         return gone
 
     def _delete(self, query: str, **parameters: object) -> int:

@@ -35,6 +35,7 @@ _SAVED = (
     "identity_mode",
     "identity_reason",
     "reading",
+    "incident",
 )
 _JSON = ("check_states", "reading")
 _CLOCKS_DIFFER = timedelta(minutes=2)  # between machines, without anything being wrong

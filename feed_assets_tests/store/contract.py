@@ -20,6 +20,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         "fetch_history": "fetch_id feed_id fetch_time status_code outcome articles_found articles_new bytes duration_ms error_message "
         "run_id",
         "events": "event_id event_type payload created_at delivered_at",
+        "deliveries": "event_id receiver feed_id created_at status attempts next_attempt_at last_error delivered_at",
+        "receivers": "receiver hears_since_at seen_at lease_token locked_until consecutive_failures blocked_until",
         "host_states": "host busy_token busy_until free_at last_request_at consecutive_failures blocked_until blocked_reason",
         "recent_headlines": "headline_key article_id headline source domain published_at expires_at",
         "signals": "name value noted_at",
@@ -40,6 +42,7 @@ PRIMARY_KEYS: dict[str, set[str]] = {
     "dedup_cache": {"content_hash"},
     "cached_feeds": {"feed_id"},
     "events": {"event_id"},
+    "deliveries": {"event_id", "receiver"},
 }
 
 NULLABLE: dict[str, set[str]] = {

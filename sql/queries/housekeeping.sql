@@ -39,6 +39,9 @@ DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT ar
 -- Delivered or not: news of a month ago is no news.
 DELETE FROM events WHERE created_at < :before RETURNING event_id;
 
+-- name: prune_deliveries
+DELETE FROM deliveries WHERE event_id NOT IN (SELECT event_id FROM events) RETURNING event_id;
+
 -- name: prune_changes
 DELETE FROM article_changes WHERE changed_at < :before RETURNING article_id;
 

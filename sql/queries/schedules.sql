@@ -108,7 +108,7 @@ UPDATE feed_schedules SET
     last_error = i.last_error, consecutive_errors = i.consecutive_errors, etag = i.etag, last_modified = i.last_modified,
     body_sha256 = i.body_sha256, interval_seconds = i.interval_seconds, next_run_reason = i.next_run_reason,
     redirect_url = i.redirect_url, redirect_count = i.redirect_count, last_body_at = i.last_body_at, check_states = i.check_states,
-    identity_mode = i.identity_mode, identity_reason = i.identity_reason, reading = i.reading
+    identity_mode = i.identity_mode, identity_reason = i.identity_reason, reading = i.reading, incident = i.incident
 FROM incoming i WHERE feed_schedules.feed_id = i.feed_id;
 
 -- name: postpone

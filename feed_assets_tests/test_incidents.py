@@ -1,0 +1,85 @@
+"""Others are told of a feed's trouble once per incident, and once when it is over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from feed_assets import catalog
+from feed_assets.settings import Settings
+from feed_assets.store import Store
+from feed_assets_tests.support.clock import Clock
+from feed_assets_tests.support.feed_server import FeedServer, rss
+from feed_assets_tests.support.refreshing import add, refresh_one
+from feed_assets_tests.support.rows import look, one_engine
+
+Live = Callable[[str], list[str]]
+ALERTS = ("feed.failing", "feed.dead", "feed.recovered")
+
+
+@pytest.fixture
+def live(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> Live:
+    """A feed whose fetches succeed (+), fail for a time (-) or for good (x), or that somebody revives (s). What was told meanwhile."""
+    add(store, clock, server.publish("/feed", rss("one")))
+    settings = settings.model_copy(update={"max_consecutive_errors": 5})
+
+    def run(life: str) -> list[str]:
+        for step in life:
+            clock.advance(hours=2)
+            if step == "s":
+                catalog.sync_feed(store, "news", now=clock())
+                continue
+            if step == "+":
+                server.publish("/feed", rss("one"))
+            else:
+                server.fail("/feed", 500 if step == "-" else 404)
+            refresh_one(store, settings, clock)
+        events = sorted(look(store)["events"], key=lambda event: event["created_at"])
+        return [event["event_type"] for event in events if event["event_type"] in ALERTS]
+
+    return run
+
+
+@one_engine
+@pytest.mark.parametrize(
+    ("life", "told"),
+    [
+        ("+--+", []),
+        ("+--+--+", []),
+        ("+---+", ["feed.failing", "feed.recovered"]),
+        ("+----+", ["feed.failing", "feed.recovered"]),
+        ("---", ["feed.failing"]),
+        ("+-----", ["feed.failing", "feed.dead"]),
+        ("+-----s+", ["feed.failing", "feed.dead", "feed.recovered"]),
+        ("+x", ["feed.dead"]),
+        ("+xx", ["feed.dead"]),
+        ("+xsx", ["feed.dead"]),
+        ("+xs-----", ["feed.dead"]),
+        ("+xs---s+", ["feed.dead", "feed.recovered"]),
+        ("+---s+", ["feed.failing", "feed.recovered"]),
+        ("+---+++---+", ["feed.failing", "feed.recovered"] * 2),
+    ],
+)
+def test_an_incident_is_told_once_and_so_is_its_end(live: Live, life: str, told: list[str]) -> None:
+    assert live(life) == told
+
+
+def test_what_was_told_is_remembered_and_says_why(live: Live, store: Store) -> None:
+    live("+---")
+    rows = look(store)
+    assert rows.schedule()["incident"] == "feed.failing"
+    [event] = rows.events("feed.failing")
+    assert (event["feed_id"], event["errors"], event["reason"]) == ("news", 3, "HTTP 500 Internal Server Error")
+    assert event["last_success_at"] == "2026-03-02T14:00:00+00:00"
+    live("+")
+    assert look(store).schedule()["incident"] is None
+
+
+@one_engine
+def test_no_event_carries_the_password_of_a_feed(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
+    server.publish("/feed", rss("one"))
+    add(store, clock, server.base.replace("://", "://ann:hunter2@") + "/feed")
+    refresh_one(store, settings, clock)
+    events = look(store)["events"]
+    assert len(events) == 2 and "hunter2" not in str(events)
