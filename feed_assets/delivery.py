@@ -18,7 +18,7 @@ from datetime import datetime, timedelta
 from feed_assets.model import EventType
 from feed_assets.settings import Settings
 from feed_assets.store import Backlog, Delivery, Store, Tried
-from feed_assets.webhooks import Answer, Receiver, Sender, message
+from feed_assets.webhooks import Answer, Receiver, Sender, listeners, message
 
 Clock = Callable[[], datetime]
 
@@ -52,24 +52,25 @@ class Told:
         return sum(map(len, self.delivered.values()))
 
 
-def backlog(store: Store, receivers: Sequence[Receiver], *, now: datetime) -> Backlog:
+def backlog(store: Store, settings: Settings, *, now: datetime) -> Backlog:
     """What is due, once all events are lined up for those who want them."""
+    wanted = _wanted(settings)
     with store.begin() as tx:
-        tx.deliveries.plan(_wanted(receivers), now=now)
-        return tx.deliveries.backlog((receiver.name for receiver in receivers), now=now)
+        tx.deliveries.plan(wanted, now=now)
+        return tx.deliveries.backlog(wanted, now=now)
 
 
 def deliver(store: Store, settings: Settings, receivers: Sequence[Receiver], *, clock: Clock, seconds: float = RUN_SECONDS) -> list[Told]:
-    """Deliver what is due, for so many seconds at most."""
+    """Deliver to these receivers what is due, for so many seconds at most."""
     if not receivers:
         return []
     deadline, token = time.monotonic() + seconds, secrets.token_hex(8)
     with store.begin() as tx:
-        tx.deliveries.plan(_wanted(receivers), now=clock())
+        tx.deliveries.plan(_wanted(settings), now=clock())
     with ThreadPoolExecutor(min(len(receivers), _AT_ONCE), thread_name_prefix="webhook") as pool:
         told = list(pool.map(lambda receiver: _Courier(store, settings, receiver, token, clock, deadline).run(), receivers))
     with store.begin() as tx:
-        tx.deliveries.plan(_wanted(receivers), now=clock())  # what has arrived everywhere is done
+        tx.deliveries.plan(_wanted(settings), now=clock())  # what has arrived everywhere is done
     return told
 
 
@@ -93,8 +94,8 @@ def pause_after(attempt: int, asked: timedelta | None = None) -> timedelta:
     return max(usual * random.uniform(1 - _JITTER, 1 + _JITTER), min(asked or timedelta(), _LONGEST_ASKED))
 
 
-def _wanted(receivers: Sequence[Receiver]) -> Mapping[str, Sequence[str] | None]:
-    return {receiver.name: receiver.types for receiver in receivers}
+def _wanted(settings: Settings) -> Mapping[str, Sequence[str] | None]:
+    return {receiver.name: receiver.types for receiver in listeners(settings)}
 
 
 class _Courier:

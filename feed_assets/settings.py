@@ -124,6 +124,7 @@ class Settings(BaseModel):
     alert_urls: str = Field("", description="The same for those who only want to hear when feeds fail, die and recover.")
     webhook_secret: str = Field("", description="The key that webhooks are signed with, for instance `whsec_` and base64; empty: unsigned.")
     webhook_events: str = Field("", description="Event types for WEBHOOK_URLS, with commas between them. Default: all of docs/events.md.")
+    dagster_events: bool = Field(False, description="Whether Dagster is told of events without webhooks, too: asset `feed_events`.")
     webhook_timeout_seconds: float = Field(10, gt=0, le=60, description="Longest time for one webhook request.")
     webhook_max_attempts: int = Field(15, ge=1, le=100, description="Tries per event and receiver; 15 take about a day.")
     alert_after_errors: int = Field(3, ge=1, le=1000, description="Errors in a row after which `feed.failing` is told, once.")

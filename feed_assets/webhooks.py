@@ -49,6 +49,9 @@ class Receiver:
         return mask_secrets(self.url)
 
 
+DAGSTER = Receiver("dagster", "", None)  # gets no request: the run that delivers tells it, as a materialization
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """What became of one request. `answered` is false when the receiver did not get as far as a status."""
@@ -73,6 +76,11 @@ def receivers(settings: Settings) -> list[Receiver]:
             both = None if types is None or before is None else tuple(dict.fromkeys((*before, *types)))
             found[url] = Receiver(receiver_name(url), url, both)
     return list(found.values())
+
+
+def listeners(settings: Settings) -> list[Receiver]:
+    """All who hear of events: the receivers, and Dagster itself where that is wanted."""
+    return [*receivers(settings), *([DAGSTER] if settings.dagster_events else [])]
 
 
 def receiver_name(url: str) -> str:
@@ -108,6 +116,8 @@ class Sender:
 
     def post(self, event_id: str, body: bytes, now: datetime) -> Answer:
         """Send a body; whatever happens is told in the answer."""
+        if not self._receiver.url:
+            return Answer(True)
         began = time.monotonic()
         bounds = Exchange(seconds=self._seconds, patience=self._seconds, header_bytes=_HEADER_BYTES)
         try:

@@ -281,12 +281,12 @@ def test_without_receivers_nothing_is_done(store: Store, clock: Clock, tell: Tel
 def test_the_backlog_says_what_is_due_and_when_the_next_is(
     store: Store, settings: Settings, clock: Clock, tell: Tell, receiver: WebhookReceiver
 ) -> None:
-    known = receivers(settings.model_copy(update={"webhook_urls": receiver.base}))
+    chosen = settings.model_copy(update={"webhook_urls": receiver.base})
     receiver.reply = lambda _: 500
     happen(store, clock, "a/1", "a/2", "b/1")
-    assert (backlog(store, known, now=clock()).due, backlog(store, known, now=clock()).pending) == (3, 3)
+    assert (backlog(store, chosen, now=clock()).due, backlog(store, chosen, now=clock()).pending) == (3, 3)
     tell(receiver.base)
-    after = backlog(store, known, now=clock())
+    after = backlog(store, chosen, now=clock())
     assert (after.due, after.pending) == (0, 3) and after.next_attempt_at is not None
     assert timedelta(seconds=20) < after.next_attempt_at - clock() < timedelta(seconds=40)
 

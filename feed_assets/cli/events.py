@@ -15,7 +15,7 @@ from feed_assets.errors import FeedAssetsError, UsageError
 from feed_assets.model import EventType
 from feed_assets.refresh import utc_now
 from feed_assets.settings import Settings, settings
-from feed_assets.webhooks import Receiver, receivers
+from feed_assets.webhooks import Receiver, listeners, receivers
 from feed_assets.words import relative
 
 app = typer.Typer(no_args_is_help=True, help="What happened, and the webhooks that are told of it.")
@@ -40,8 +40,8 @@ def list_events(
     if kind is not None and kind not in list(EventType):
         raise UsageError(f"there is no event {kind!r}; there are {', '.join(EventType)}")
     current, store = opened()
-    if known := receivers(current):
-        backlog(store, known, now=utc_now())  # lines up what has happened since the last delivery
+    if listeners(current):
+        backlog(store, current, now=utc_now())  # lines up what has happened since the last delivery
     with store.read() as tx:
         events = tx.deliveries.events(status="dead" if dead else "pending" if pending else None, event_type=kind, limit=limit)
         sent: dict[str, list[Mapping[str, Any]]] = defaultdict(list)

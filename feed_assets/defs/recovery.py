@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from feed_assets.defs.events import deliver_events
 from feed_assets.defs.instance import event_log_size
 from feed_assets.defs.jobs import BATCH_TAG, PROCESS_TAG, refresh_feeds
 from feed_assets.defs.resources import Pipeline
@@ -62,7 +63,12 @@ def recover(pipeline: Pipeline, instance: dg.DagsterInstance) -> Recovered:
         dead[batch.token] = reason
         runs += _end(instance, run, reason)
     alive = {batch.run_id for batch in in_flight if batch.token not in dead}
-    for record in instance.get_run_records(dg.RunsFilter(job_name=refresh_feeds.name, statuses=[dg.DagsterRunStatus.STARTED])):
+    started = [
+        record
+        for job in (refresh_feeds, deliver_events)
+        for record in instance.get_run_records(dg.RunsFilter(job_name=job.name, statuses=[dg.DagsterRunStatus.STARTED]))
+    ]
+    for record in started:
         if record.dagster_run.run_id not in alive and _older(record, now, _ABANDONED):
             runs += _end(instance, record, "nobody works on it any more")
     sizes = event_log_size(instance)
