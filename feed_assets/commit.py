@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-from feed_assets import catalog
+from feed_assets import catalog, outage
 from feed_assets.decide import health, incidents
 from feed_assets.decide.attempt import Attempt, Decision, decide
 from feed_assets.decide.cadence import Policy
@@ -80,7 +80,7 @@ def _committed(
         held = tx.schedules.fence(token, [attempt.feed_id for attempt in group])
         feeds = tx.feeds.many(sorted(held))
         ours = [a for a in group if a.feed_id in held and _still_wanted(a, feeds[a.feed_id])]
-        decisions = _decide(tx, settings, ours, feeds)
+        decisions = outage.withhold(tx, _decide(tx, settings, ours, feeds))
         joined = _write_items(tx, settings, token, [d for d in decisions if d.news])
         checks = _publish(tx, settings, [d for d in decisions if d.news])
         decisions = [replace(d, checks=(*d.checks, *checks.get(d.feed.feed_id, ()))) for d in decisions]

@@ -72,12 +72,13 @@ class EventType(StrEnum):
     FEED_FAILING = "feed.failing", "A feed has failed ALERT_AFTER_ERRORS times in a row; it is still tried."
     FEED_DEAD = "feed.dead", "A feed is given up until somebody revives it."
     FEED_RECOVERED = "feed.recovered", "A feed works again after `feed.failing` or `feed.dead`."
+    NETWORK_TROUBLE = "network.trouble", "No feed could be fetched for ten minutes: told once an hour, instead of `feed.failing` for each."
     WEBHOOK_TEST = "webhook.test", "Sent by `feed-assets events test`; stored nowhere."
 
     @property
     def is_alert(self) -> bool:
-        """Whether it opens or closes an incident."""
-        return self in (EventType.FEED_FAILING, EventType.FEED_DEAD, EventType.FEED_RECOVERED)
+        """Whether it is for those who only want to hear of trouble, and of its end."""
+        return self in (EventType.FEED_FAILING, EventType.FEED_DEAD, EventType.FEED_RECOVERED, EventType.NETWORK_TROUBLE)
 
 
 @dataclass(frozen=True, slots=True)

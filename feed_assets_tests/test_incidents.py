@@ -7,6 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from feed_assets import catalog
+from feed_assets.model import EventType
+from feed_assets.refresh import refresh_feeds
 from feed_assets.settings import Settings
 from feed_assets.store import Store
 from feed_assets_tests.support.clock import Clock
@@ -83,3 +85,32 @@ def test_no_event_carries_the_password_of_a_feed(store: Store, settings: Setting
     refresh_one(store, settings, clock)
     events = look(store)["events"]
     assert len(events) == 2 and "hunter2" not in str(events)
+
+
+def down_and_up(store: Store, settings: Settings, clock: Clock, server: FeedServer, *, healthy: bool) -> list[str]:
+    """Six feeds that fail four times and come back; with a seventh that never fails. What was told."""
+    names = [f"feed-{number}" for number in range(6)]
+    for name in names:
+        add(store, clock, server.fail(f"/{name}", 503), name)
+    if healthy:
+        add(store, clock, server.publish("/healthy", rss("one")), "healthy")
+    for _ in range(4):
+        clock.advance(minutes=8)
+        list(refresh_feeds(store, settings, [*names, *["healthy"] * healthy], clock=clock, patience=0))
+    for name in names:
+        server.publish(f"/{name}", rss("one"))
+    clock.advance(minutes=8)
+    list(refresh_feeds(store, settings, names, clock=clock, patience=0))
+    return [event["event_type"] for event in look(store)["events"] if EventType(event["event_type"]).is_alert]
+
+
+def test_when_nothing_can_be_fetched_one_word_about_the_network_is_enough(
+    store: Store, settings: Settings, clock: Clock, server: FeedServer
+) -> None:
+    assert down_and_up(store, settings, clock, server, healthy=False) == ["network.trouble"]
+
+
+@one_engine
+def test_while_others_work_each_feed_in_trouble_is_told(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
+    told = down_and_up(store, settings, clock, server, healthy=True)
+    assert sorted(told) == ["feed.failing"] * 6 + ["feed.recovered"] * 6

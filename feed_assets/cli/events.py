@@ -69,7 +69,7 @@ def retry(
         revived = tx.deliveries.retry(None if event_id is None else [event_id], now=utc_now())
     if event_id is not None and not revived:
         raise FeedAssetsError(f"no delivery of {event_id!r} was given up; `feed-assets events list --dead` shows the ones that were")
-    say(f"{len(revived)} deliveries will be tried again")
+    say(f"to be tried again: {len(revived)}")
 
 
 @app.command("deliver", epilog="Example: feed-assets events deliver")

@@ -1,8 +1,9 @@
 """Events in Dagster: a run tells the webhooks, and materializes `feed_events`, on which others hang sensors of their own."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import dagster as dg
 
@@ -84,7 +85,7 @@ def _why_nothing(found: Backlog) -> str:
     return f"nothing is due: {found.pending} deliveries wait, {found.dead} were given up{then}"
 
 
-def _metadata(told: Sequence[Told]) -> dict[str, object]:
+def _metadata(told: Sequence[Told]) -> Mapping[str, Any]:
     types: Counter[str] = Counter()
     latest: dict[str, str] = {}
     seen: set[str] = set()

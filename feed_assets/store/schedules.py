@@ -117,6 +117,11 @@ class Schedules:
         """Why feeds failed last, with the number of those that are still in that state."""
         return self._db.rows("last_errors")
 
+    def tried_since(self, moment: datetime) -> tuple[int, int]:
+        """How many of the feeds that were fetched since then could be, and how many could not for now."""
+        row = self._db.rows("tried_since", moment=moment)[0]
+        return row["worked"], row["failed"]
+
     def fence(self, token: str, feed_ids: Sequence[str]) -> set[str]:
         """The feeds of these that are still ours to write."""
         return {row["feed_id"] for row in self._db.rows("fence", token=token, feed_ids=list(feed_ids))}

@@ -59,6 +59,10 @@ WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at <= :now
   AND coalesce(s.last_fetched_at, f.created_at) + 2 * coalesce(s.interval_seconds, :usual) * INTERVAL '1 second' < CAST(:now AS TIMESTAMPTZ)
 ORDER BY s.feed_id;
 
+-- name: tried_since
+SELECT count(*) FILTER (WHERE last_status = 'success') AS worked, count(*) FILTER (WHERE last_status = 'temporary_error') AS failed
+FROM feed_schedules WHERE last_fetched_at >= :moment;
+
 -- name: held_feeds
 SELECT f.* FROM feeds f JOIN feed_schedules s ON s.feed_id = f.feed_id
 WHERE s.lease_token = :token AND s.fetch_status = 'fetching'
