@@ -327,8 +327,9 @@ def _events(token: str, decision: Decision) -> Iterator[tuple[str, str, dict[str
     elif told is not None:
         since = before.last_success_at and before.last_success_at.isoformat()
         happened.append((told, {"errors": decision.next_run.consecutive_errors, "reason": result.reason, "last_success_at": since}))
+    at = max(result.fetched_at, before.fetch_started_at or result.fetched_at)  # the answer that a feed was added with is news only now
     for kind, payload in happened:
-        yield f"{_fetch_id(token, decision)}/{kind}", kind.value, about | payload, result.fetched_at
+        yield f"{_fetch_id(token, decision)}/{kind}", kind.value, about | payload, at
 
 
 def _fetch_id(token: str, decision: Decision) -> str:

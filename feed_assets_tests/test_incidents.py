@@ -7,7 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from feed_assets import catalog
-from feed_assets.model import EventType
+from feed_assets.fetch import Fetcher
+from feed_assets.model import EventType, FetchRequest
 from feed_assets.refresh import refresh_feeds
 from feed_assets.settings import Settings
 from feed_assets.store import Store
@@ -114,3 +115,18 @@ def test_when_nothing_can_be_fetched_one_word_about_the_network_is_enough(
 def test_while_others_work_each_feed_in_trouble_is_told(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
     told = down_and_up(store, settings, clock, server, healthy=True)
     assert sorted(told) == ["feed.failing"] * 6 + ["feed.recovered"] * 6
+
+
+@one_engine
+def test_a_feed_is_added_before_it_brings_articles(store: Store, settings: Settings, clock: Clock, server: FeedServer) -> None:
+    """Though the answer that it is added with is older than the feed."""
+    url = server.publish("/feed", rss("one"))
+    with Fetcher(settings, clock) as fetcher:
+        response = fetcher.fetch(FetchRequest("news", url))
+    clock.advance(seconds=1)
+    add(store, clock, url, first=response)
+    clock.advance(seconds=1)
+    refresh_one(store, settings, clock)
+    events = sorted(look(store)["events"], key=lambda event: event["created_at"])
+    assert [event["event_type"] for event in events] == ["feed.added", "articles.new"]
+    assert len(server.asked) == 1

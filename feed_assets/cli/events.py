@@ -146,6 +146,7 @@ def _how(delivery: Mapping[str, Any]) -> str:
     """One receiver's part of it, in a few words."""
     if delivery["status"] == "delivered":
         return f"{delivery['receiver']} {relative(delivery['delivered_at'])}"
-    tries = f"{delivery['attempts']} tries: {delivery['last_error']}" if delivery["attempts"] else "not tried yet"
+    count = delivery["attempts"]
+    tries = f"{count} {'try' if count == 1 else 'tries'}: {delivery['last_error']}" if count else "not tried yet"
     when = f", again {relative(delivery['next_attempt_at'])}" if delivery["status"] == "pending" and delivery["attempts"] else ""
     return f"{delivery['receiver']} {delivery['status']} ({tries}{when})"

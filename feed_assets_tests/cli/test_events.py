@@ -56,7 +56,7 @@ def test_what_was_given_up_is_listed_with_its_reason_and_tried_again(told: Run, 
     ran = told("events", "deliver")
     assert ran.code == 1 and "HTTP 500" in ran.err
     dead = told("events", "list", "--dead")
-    assert "dead (1 tries: HTTP 500 Internal Server Error)" in dead.out
+    assert "dead (1 try: HTTP 500 Internal Server Error)" in dead.out
     receiver.reply = lambda _: 200
     assert told("events", "retry", "batch/news/feed.dead").out == "to be tried again: 1\n"
     assert told("events", "retry", "--all").out == "to be tried again: 1\n"
