@@ -72,6 +72,17 @@ def test_events_are_kept_for_their_retention_delivered_or_not(tx: Transaction, s
     assert prune(tx, settings) == {"events": 1}
 
 
+def test_deliveries_go_with_their_events(tx: Transaction, settings: Settings) -> None:
+    limit = NOW - settings.history_retention_days * DAY
+    tx.articles.save_events([("over", "feed.dead", {}, limit - MINUTE)])
+    tx.deliveries.plan({"everybody": None}, now=limit)
+    tx.articles.save_events([("just", "feed.dead", {}, limit)])
+    tx.deliveries.plan({"everybody": None}, now=limit)
+    prune(tx, settings)
+    assert tx.deliveries.of_events(["over"]) == []
+    assert [row["status"] for row in tx.deliveries.of_events(["just"])] == ["pending"]
+
+
 def test_a_story_that_no_feed_showed_for_its_retention_goes_with_everything_about_it(tx: Transaction, settings: Settings) -> None:
     limit = NOW - settings.article_retention_days * DAY
     store_story(tx, "over", at=limit - MINUTE)
