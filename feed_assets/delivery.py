@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import random
 import secrets
+import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -64,11 +65,14 @@ def deliver(store: Store, settings: Settings, receivers: Sequence[Receiver], *, 
     """Deliver to these receivers what is due, for so many seconds at most."""
     if not receivers:
         return []
-    deadline, token = time.monotonic() + seconds, secrets.token_hex(8)
+    token, time_left = secrets.token_hex(8), _TimeLeft(seconds)
     with store.begin() as tx:
         tx.deliveries.plan(_wanted(settings), now=clock())
     with ThreadPoolExecutor(min(len(receivers), _AT_ONCE), thread_name_prefix="webhook") as pool:
-        told = list(pool.map(lambda receiver: _Courier(store, settings, receiver, token, clock, deadline).run(), receivers))
+        try:
+            told = list(pool.map(lambda receiver: _Courier(store, settings, receiver, token, clock, time_left).run(), receivers))
+        finally:
+            time_left.end()  # nobody waits for the others after Ctrl-C
     with store.begin() as tx:
         tx.deliveries.plan(_wanted(settings), now=clock())  # what has arrived everywhere is done
     return told
@@ -98,11 +102,25 @@ def _wanted(settings: Settings) -> Mapping[str, Sequence[str] | None]:
     return {receiver.name: receiver.types for receiver in listeners(settings)}
 
 
+class _TimeLeft:
+    """Whether there is time for another request."""
+
+    def __init__(self, seconds: float) -> None:
+        self._ends = time.monotonic() + seconds
+        self._ended = threading.Event()
+
+    def __bool__(self) -> bool:
+        return time.monotonic() < self._ends and not self._ended.is_set()
+
+    def end(self) -> None:
+        self._ended.set()
+
+
 class _Courier:
     """Delivers to one receiver, one event after the other."""
 
-    def __init__(self, store: Store, settings: Settings, receiver: Receiver, token: str, clock: Clock, deadline: float) -> None:
-        self._store, self._receiver, self._token, self._clock, self._deadline = store, receiver, token, clock, deadline
+    def __init__(self, store: Store, settings: Settings, receiver: Receiver, token: str, clock: Clock, time_left: _TimeLeft) -> None:
+        self._store, self._receiver, self._token, self._clock, self._time_left = store, receiver, token, clock, time_left
         self._most_attempts = settings.webhook_max_attempts
         self._lease = _LEASE_BEYOND_A_REQUEST + timedelta(seconds=settings.webhook_timeout_seconds)
         self._sender = Sender(settings, receiver)
@@ -118,17 +136,13 @@ class _Courier:
                 return self._told
             self._failures = tx.deliveries.failures(name)
         try:
-            while self._has_time and self._batch():
+            while self._time_left and self._batch():
                 pass
         finally:
             self._sender.close()
             with self._store.begin() as tx:
                 tx.deliveries.release(name, self._token)
         return self._told
-
-    @property
-    def _has_time(self) -> bool:
-        return time.monotonic() < self._deadline
 
     def _batch(self) -> bool:
         """Send some of what is due. False when nothing more is to be sent now."""
@@ -143,7 +157,7 @@ class _Courier:
             tried.append(self._try(delivery))
             if tried[-1].status == "pending":
                 held_back.add(delivery.feed_id)
-            over = self._blocked_until is not None or not self._has_time
+            over = self._blocked_until is not None or not self._time_left
             if over or len(tried) >= _SAVE_EVENTS or time.monotonic() - saved > _SAVE_SECONDS:
                 if not self._save(tried) or over:
                     return False

@@ -13,7 +13,7 @@ from feed_assets.delivery import Told, backlog, deliver, pause_after
 from feed_assets.settings import Settings
 from feed_assets.store import Store
 from feed_assets.store.deliveries import Deliveries
-from feed_assets.webhooks import receivers
+from feed_assets.webhooks import Answer, Sender, receivers
 from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.refreshing import table
 from feed_assets_tests.support.rows import one_engine
@@ -218,6 +218,29 @@ def test_a_crash_between_the_request_and_its_record_delivers_twice_under_one_id(
     assert receiver.event_ids == ["news/1", "news/2"] * 2
     assert len({heard.headers["webhook-id"] for heard in receiver.heard}) == 2
     assert undelivered(store) == []
+
+
+@one_engine
+def test_a_delivery_that_is_broken_off_waits_for_nobody_and_keeps_what_arrived(
+    store: Store, clock: Clock, tell: Tell, receiver: WebhookReceiver, another: WebhookReceiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    post = Sender.post
+
+    def interrupted(sender: Sender, *args: Any) -> Answer:
+        if sender._receiver.url == receiver.base:
+            while not another.heard:
+                time.sleep(0.01)
+            raise KeyboardInterrupt
+        return post(sender, *args)
+
+    monkeypatch.setattr(Sender, "post", interrupted)
+    another.reply = lambda _: (time.sleep(0.2), 200)[1]
+    happen(store, clock, *(f"news/{number}" for number in range(10)))
+    with pytest.raises(KeyboardInterrupt):
+        tell(receiver.base, another.base)
+    arrived = len(another.heard)
+    assert 0 < arrived < 10
+    assert [row["status"] for row in table(store, "deliveries")].count("delivered") == arrived
 
 
 def test_two_deliverers_never_tell_a_receiver_at_the_same_time(store: Store, clock: Clock, tell: Tell, receiver: WebhookReceiver) -> None:

@@ -8,7 +8,7 @@ from itertools import chain
 import pytest
 
 from feed_assets.errors import StoreError
-from feed_assets.store import Store, connect, open_store
+from feed_assets.store import Store, connect, migrations, open_store
 from feed_assets.store.engine import Connection
 from feed_assets.store.queries import load_migrations
 from feed_assets_tests.store.builders import put, run_python, together
@@ -96,3 +96,22 @@ def test_migrations_are_numbered_without_gaps_or_repeats(engine: str) -> None:
 def test_both_engines_have_the_same_migrations() -> None:
     duckdb, postgres = ([(number, name) for number, name, _ in load_migrations(engine)] for engine in ("duckdb", "postgres"))
     assert duckdb == postgres
+
+
+def test_feeds_that_were_dead_before_incidents_were_kept_count_as_told(empty_database_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = connect(empty_database_url)
+    with monkeypatch.context() as patch:
+        patch.setattr(migrations, "load_migrations", lambda engine: [each for each in load_migrations(engine) if each[0] < 7])
+        store.migrate()
+    change(
+        store,
+        "INSERT INTO feed_schedules (feed_id, next_run_at, last_status) VALUES ('dead', NULL, 'permanent_error'), "
+        "('paused', NULL, 'success'), ('failing', '2026-03-02 12:00:00+00', 'temporary_error')",
+    )
+    store.migrate()
+    assert {row["feed_id"]: row["incident"] for row in rows_of(store, "feed_schedules")} == {
+        "dead": "feed.dead",
+        "paused": None,
+        "failing": None,
+    }
+    store.close()
