@@ -93,7 +93,10 @@ def server() -> Iterator[FeedServer]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """How many tests ran on each engine."""
+    """How many tests ran on each engine, and what could not be tested here."""
+    reasons = {str(report.longrepr[2]) for report in terminalreporter.stats.get("skipped", []) if isinstance(report.longrepr, tuple)}
+    for reason in sorted(each for each in reasons if "NOT TESTED" in each):
+        terminalreporter.write_line(reason.removeprefix("Skipped: "), red=True)
     ran: Counter[str] = Counter()
     for report in terminalreporter.stats.get("passed", []) + terminalreporter.stats.get("failed", []):
         if getattr(report, "when", "") == "call":

@@ -51,7 +51,7 @@ def fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Services]
                 monkeypatch.setenv(name, value)
         they.await_healthy("code")
         for name in WORKERS:
-            until(lambda name=name: " ready." in they.log(name).read_text(), 60)  # type: ignore[misc]
+            until(lambda name=name: " ready." in they.log(name).read_text(), 180)  # type: ignore[misc]
         yield they
 
 
@@ -64,7 +64,7 @@ def test_two_workers_share_the_runs_and_what_one_takes_to_its_grave_comes_back(f
     fleet.start("daemon")
     with dg.DagsterInstance.get() as instance:
         # Three batches: all that can be stored is stored, whichever worker waits for the slow publisher.
-        until(lambda: len(look(store)["raw_items"]) == len(QUICK) and len(finished(instance)) == 2, 90)
+        until(lambda: len(look(store)["raw_items"]) == len(QUICK) and len(finished(instance)) == 2, 180)
         dying = worker_of(run_of_slow(store, instance), fleet)
         assert all(accepted(fleet, name) for name in WORKERS)
 
@@ -73,7 +73,7 @@ def test_two_workers_share_the_runs_and_what_one_takes_to_its_grave_comes_back(f
         found = recover(Pipeline(fleet.settings, clock=lambda: utc_now() + DEAD_AFTER * 1.1), instance)
         assert (found.feeds, found.runs, len(found.batches)) == (1, 1, 1)
         released.set()
-        until(lambda: len(look(store)["raw_items"]) == len(urls) and len(finished(instance)) == 4, 60)
+        until(lambda: len(look(store)["raw_items"]) == len(urls) and len(finished(instance)) == 4, 180)
 
         assert Counter(asked.path for asked in server.asked) == {f"/{name}": 1 for name in QUICK} | {"/slow": 2}
         rows = look(store)

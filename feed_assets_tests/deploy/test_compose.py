@@ -39,7 +39,7 @@ def test_a_feed_goes_through_what_the_containers_run(tmp_path: Path, server: Fee
             they.start(name)
         store = open_store(they.settings.store_url)
         catalog.add_feed(store, server.publish("/news", rss("A story")), now=utc_now(), feed_id="news")
-        served = until(lambda: (got := requests.get(f"http://127.0.0.1:{they.ports['8080']}/rss/news", timeout=5)).ok and got, 60)
+        served = until(lambda: (got := requests.get(f"http://127.0.0.1:{they.ports['8080']}/rss/news", timeout=5)).ok and got, 180)
         assert b"A story" in served.content
         they.await_healthy("webserver", "daemon")
         query = {"query": "{assetNodes {assetKey {path} partitionStats {numMaterialized}}}"}
@@ -48,7 +48,7 @@ def test_a_feed_goes_through_what_the_containers_run(tmp_path: Path, server: Fee
             nodes = requests.post(f"http://127.0.0.1:{they.ports['3000']}/graphql", json=query, timeout=30).json()["data"]["assetNodes"]
             return {node["assetKey"]["path"][-1]: node["partitionStats"]["numMaterialized"] for node in nodes}
 
-        until(lambda: materialized()["cached_feed_xml"] == 1, 20)
+        until(lambda: materialized()["cached_feed_xml"] == 1, 60)
         store.close()
 
 

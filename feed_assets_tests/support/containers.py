@@ -76,7 +76,7 @@ class Services:
 
     def run(self, service: str) -> str:
         """One that ends by itself; what it said."""
-        done = self._call(self.command(service), service, 90)
+        done = self._call(self.command(service), service, 180)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
@@ -95,7 +95,7 @@ class Services:
         self.running[name or service] = process
         return process
 
-    def await_healthy(self, *services: str, seconds: float = 90) -> None:
+    def await_healthy(self, *services: str, seconds: float = 180) -> None:
         """Until the health checks of these say so."""
         deadline = time.monotonic() + seconds
         for service in services:
