@@ -53,7 +53,7 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
     stats = _statistics(attempt, changes)
     next_run = cadence.next_run(feed, result, stats, before.consecutive_errors, policy)
     kept = len(allowed_entries(feed, attempt.parsed.entries)) if attempt.parsed else 0
-    checks = [health.reachable(result)]
+    checks = [health.reachable(result), *health.late_no_more(before.check_states)]
     if attempt.parsed is not None:
         checks += health.document_checks(attempt.parsed, changes, stored_before, result)
     schedule = _schedule(attempt, next_run, policy.alert_after_errors)

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from feed_assets.model import Changes, CheckResult, FetchResult, ParsedFeed
 
+POLLED_IN_TIME = "polled_in_time"
+
 
 class Check(NamedTuple):
     name: str
@@ -24,6 +26,7 @@ CHECKS = (
     ),
     Check("ids_unique", "raw_items", "No two entries of the document have the same id."),
     Check("dates_sane", "deduped_articles", "No entry is dated in the future or before the web."),
+    Check(POLLED_IN_TIME, "feed_stats", "The feed was not left waiting for more than twice its interval. The recovery sensor looks at it."),
     Check("xml_valid", "cached_feed_xml", "The served XML is well-formed and has the items it should have."),
 )
 
@@ -34,6 +37,15 @@ _IM_USED = 226  # the server sent what is new and left out what we have (A-IM: f
 
 def reachable(result: FetchResult) -> CheckResult:
     return CheckResult("reachable", result.outcome.ok, result.reason or "answered")
+
+
+def late(feed_id: str) -> CheckResult:
+    return CheckResult(POLLED_IN_TIME, False, f"{feed_id} has been due for more than its interval: more batches or workers are needed")
+
+
+def late_no_more(before: Mapping[str, bool]) -> list[CheckResult]:
+    """An attempt is the end of being late; of a feed that was not, there is nothing to tell."""
+    return [] if before.get(POLLED_IN_TIME, True) else [CheckResult(POLLED_IN_TIME, True, "it was polled")]
 
 
 def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, result: FetchResult) -> list[CheckResult]:

@@ -9,6 +9,8 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from feed_assets.decide.health import POLLED_IN_TIME, late
+from feed_assets.defs.checks import evaluation
 from feed_assets.defs.events import deliver_events
 from feed_assets.defs.instance import event_log_size
 from feed_assets.defs.jobs import BATCH_TAG, PROCESS_TAG, refresh_feeds
@@ -20,6 +22,7 @@ _WAITING = [dg.DagsterRunStatus.NOT_STARTED, dg.DagsterRunStatus.QUEUED, dg.Dags
 _WORKED_ON = [dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.CANCELING]
 _UNREQUESTED = timedelta(minutes=2)  # from a claim to its run: a tick that takes longer was killed
 _SLOW_START = timedelta(minutes=3)  # from a run's start to its first sign of life, which comes after its imports
+_TOLD_AT_ONCE = 50  # feeds whose check turns red: an event of a sensor costs some 20 ms
 _ABANDONED = timedelta(minutes=10)  # a run without a batch: it has not begun, or is telling Dagster what it did
 
 
@@ -33,6 +36,7 @@ class Recovered:
     expired: int = 0  # feeds whose lease had run out
     clock: int = 0  # feeds that waited for a clock that was set back
     stale: Sequence[str] = ()  # feeds that nobody has asked for twice their interval
+    newly_stale: Sequence[str] = ()  # of these, some that Dagster was not told of yet
 
     def __str__(self) -> str:
         names = ", ".join(self.stale[:5]) + (" ..." if len(self.stale) > 5 else "")
@@ -81,13 +85,15 @@ def recover(pipeline: Pipeline, instance: dg.DagsterInstance) -> Recovered:
             feeds += tx.schedules.release(token)
             tx.hosts.release(token, now=now)
             tx.batches.close(token)
+        stale = tx.schedules.stale(now, usual=timedelta(minutes=pipeline.settings.max_interval_minutes))
         return Recovered(
             batches=tuple(f"{token}: {reason}" for token, reason in dead.items()),
             runs=runs,
             feeds=feeds,
             expired=len(tx.schedules.expire(now)),
             clock=len(tx.schedules.mend_clock(now)),
-            stale=tuple(tx.schedules.stale(now, usual=timedelta(minutes=pipeline.settings.max_interval_minutes))),
+            stale=tuple(stale),
+            newly_stale=tuple(tx.schedules.fail_check(POLLED_IN_TIME, stale, most=_TOLD_AT_ONCE)),
         )
 
 
@@ -97,10 +103,11 @@ def recover(pipeline: Pipeline, instance: dg.DagsterInstance) -> Recovered:
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Gives back the feeds of runs that died, ends runs that nobody works on, and tells which feeds are overdue. Runs nothing.",
 )
-def recovery_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[Pipeline]) -> dg.SkipReason:
-    found = str(recover(pipeline, context.instance))
-    context.log.info(found)
-    return dg.SkipReason(found)
+def recovery_sensor(context: dg.SensorEvaluationContext, pipeline: dg.ResourceParam[Pipeline]) -> dg.SensorResult:
+    found = recover(pipeline, context.instance)
+    context.log.info(str(found))
+    red = [evaluation(feed_id, late(feed_id)) for feed_id in found.newly_stale]
+    return dg.SensorResult(skip_reason=str(found), asset_events=red)
 
 
 def end_abandoned_runs(instance: dg.DagsterInstance, store: Store, now: datetime) -> int:

@@ -109,6 +109,15 @@ class Schedules:
         """Feeds that were not asked for twice their interval (`usual` for those that have none yet), though they are due."""
         return [row["feed_id"] for row in self._db.rows("stale_feeds", now=now, usual=round(usual.total_seconds()))]
 
+    def fail_check(self, check: str, feed_ids: Sequence[str], *, most: int) -> list[str]:
+        """Note that a check of these feeds has failed: which of them, so many at most, it is news for."""
+        rows = self._db.rows("check_states_of", feed_ids=list(feed_ids))
+        before = {row["feed_id"]: row["check_states"] or {} for row in rows}
+        news = [feed_id for feed_id, states in before.items() if states.get(check, True)][:most]
+        changed = ((feed_id, encode_json(before[feed_id] | {check: False})) for feed_id in news)
+        self._db.write("save_check_states", ("feed_id", "check_states"), changed)
+        return news
+
     def coming_up(self, now: datetime, *, feeds: int) -> list[Row]:
         """What is due next, or has been due for longest."""
         return self._db.rows("coming_up", now=now, feeds=feeds)

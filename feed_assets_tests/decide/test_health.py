@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from feed_assets.decide.health import CHECKS, compared, document_checks, reachable
+from feed_assets.decide.health import CHECKS, compared, document_checks, late, late_no_more, reachable
 from feed_assets.model import CheckResult, Entry, FetchResult, Outcome, ParsedFeed
 from feed_assets_tests.decide.entries import compared as compared_entries
 from feed_assets_tests.decide.pace import NOW
@@ -74,8 +74,13 @@ def test_a_feed_is_reachable_when_it_answered(outcome: Outcome) -> None:
     assert (check.passed, check.reason) == (outcome.ok, reason or "answered")
 
 
+@pytest.mark.parametrize(("before", "told"), [({}, []), ({"polled_in_time": True}, []), ({"polled_in_time": False}, [True])])
+def test_a_feed_that_was_late_is_told_to_be_polled_again(before: dict[str, bool], told: list[bool]) -> None:
+    assert [check.passed for check in late_no_more(before)] == told
+
+
 def test_every_check_that_is_made_is_declared_for_dagster() -> None:
-    assert {"reachable", "xml_valid", *checks(entry("1"))} == {check.name for check in CHECKS}
+    assert {"reachable", "xml_valid", late("news").name, *checks(entry("1"))} == {check.name for check in CHECKS}
 
 
 @pytest.mark.parametrize(("before", "changed"), [({}, True), ({"reachable": True}, True), ({"reachable": False}, False)])

@@ -14,7 +14,7 @@ from feed_assets import catalog
 from feed_assets.defs.jobs import BATCH_TAG, PROCESS_TAG
 from feed_assets.defs.recovery import Recovered, end_abandoned_runs, recover
 from feed_assets.holding import DEAD_AFTER
-from feed_assets.refresh import claim, claim_due, utc_now
+from feed_assets.refresh import claim, claim_due, refresh_feeds, utc_now
 from feed_assets.settings import Settings
 from feed_assets.store import Store
 from feed_assets_tests.support.clock import Clock
@@ -183,14 +183,33 @@ def test_feeds_overdue_for_twice_their_interval_are_named(dagster: Dagster, cloc
     assert "1 feeds are overdue" in str(found(dagster))
 
 
+def test_a_feed_that_is_left_waiting_turns_red_once_and_green_when_it_is_polled(
+    dagster: Dagster, settings: Settings, store: Store, clock: Clock
+) -> None:
+    def told() -> list[tuple[str | None, bool]]:
+        result = dagster.evaluate("recovery_sensor")
+        assert isinstance(result, dg.SensorResult)
+        for event in result.asset_events:
+            dagster.instance.report_runless_asset_event(event)  # as the daemon does
+        return [(each.partition, each.passed) for each in result.asset_events if isinstance(each, dg.AssetCheckEvaluation)]
+
+    assert told() == []
+    clock.advance(hours=2)
+    assert told() == [("news", False)]
+    assert told() == []
+    (report,) = refresh_feeds(store, settings, ["news"], clock=clock)
+    assert {check.name: check.passed for check in report.checks if check.changed}["polled_in_time"]
+    clock.advance(seconds=1)
+    assert told() == []
+
+
 def test_the_sensor_says_what_it_gave_back(dagster: Dagster, clock: Clock) -> None:
     claimed(dagster)
     clock.advance(minutes=3)
 
     said = [dagster.evaluate("recovery_sensor") for _ in range(2)]
 
-    assert all(isinstance(each, dg.SkipReason) for each in said)
-    first, second = (str(each.skip_message) for each in said if isinstance(each, dg.SkipReason))
+    first, second = (str(each.skip_reason and each.skip_reason.skip_message) for each in said if isinstance(each, dg.SensorResult))
     assert "gave back 1 feeds of 1 dead batches" in first and "no run was requested" in first
     assert second == "nothing to recover"
 

@@ -59,6 +59,15 @@ WHERE f.enabled AND f.deleted_at IS NULL AND s.next_run_at <= :now
   AND coalesce(s.last_fetched_at, f.created_at) + 2 * coalesce(s.interval_seconds, :usual) * INTERVAL '1 second' < CAST(:now AS TIMESTAMPTZ)
 ORDER BY s.feed_id;
 
+-- name: check_states_of
+-- Of feeds that nobody works on.
+SELECT feed_id, check_states FROM feed_schedules
+WHERE locked_until IS NULL AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) ORDER BY feed_id;
+
+-- name: save_check_states
+UPDATE feed_schedules SET check_states = i.check_states FROM incoming i
+WHERE feed_schedules.feed_id = i.feed_id AND feed_schedules.locked_until IS NULL;
+
 -- name: tried_since
 SELECT count(*) FILTER (WHERE last_status = 'success') AS worked, count(*) FILTER (WHERE last_status = 'temporary_error') AS failed
 FROM feed_schedules WHERE last_fetched_at >= :moment;
