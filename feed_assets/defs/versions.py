@@ -22,6 +22,7 @@ CODE: dict[str, tuple[str, ...]] = {
         "decide/dedup.py",
         "decide/canonical.py",
         "decide/headlines.py",
+        "decide/wording.py",
         "decide/domain.py",
         "headlines.py",
     ),
