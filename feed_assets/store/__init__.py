@@ -17,6 +17,7 @@ from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, Re
 from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
+from feed_assets.store.groups import Group, GroupingQueue, Groups
 from feed_assets.store.hosts import Hosts
 from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
@@ -31,6 +32,8 @@ __all__ = [
     "Address",
     "CachedFeed",
     "Edition",
+    "Group",
+    "GroupingQueue",
     "InFlight",
     "Memory",
     "Queue",
@@ -57,6 +60,7 @@ class Transaction:
     batches: Batches
     items: Items
     articles: Articles
+    groups: Groups
     hosts: Hosts
     reading: Reading
     numbers: Numbers
@@ -70,6 +74,7 @@ class Transaction:
             Batches(connection),
             Items(connection),
             Articles(connection),
+            Groups(connection),
             Hosts(connection),
             Reading(connection),
             Numbers(connection),

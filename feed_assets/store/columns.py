@@ -38,6 +38,9 @@ INTEGER_COLUMNS = frozenset(
         "articles_inserted",
         "articles_changed",
         "articles_deduplicated",
+        "articles",
+        "feeds",
+        "sources",
     }
 )
 FLOAT_COLUMNS = frozenset(

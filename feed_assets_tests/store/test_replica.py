@@ -37,6 +37,7 @@ COPIED = {
     "article_sources": "*",
     "raw_items": "* EXCLUDE (content)",  # large, and nobody reads it
     "fetch_history": "*",
+    "headline_groups": "*",
 }
 HOLD = "import sys, duckdb; held = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 

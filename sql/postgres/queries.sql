@@ -28,3 +28,6 @@ SELECT pg_advisory_xact_lock(hashtext('feed_assets migrations'));
 
 -- name: lock_migrations
 LOCK TABLE schema_migrations IN ACCESS EXCLUSIVE MODE;
+
+-- name: lock_groups
+LOCK TABLE headline_groups IN SHARE ROW EXCLUSIVE MODE;
