@@ -60,6 +60,8 @@ def find_stories(store: Store, settings: Settings, *, now: datetime) -> Grouping
             tx.groups.lock()
             queue = waiting(tx, settings, now=now)
             if queue.examined_at == before.examined_at and queue.known - queue.waiting == before.known - before.waiting:
+                if len(window) == _MOST_ARTICLES:
+                    tx.groups.pass_over(_since(settings, now), min(article.moment for article in window), now=now)
                 return _store(tx, window, found, founded_at, now)
     raise StoreError("another run groups the same articles; it will have found their stories")
 

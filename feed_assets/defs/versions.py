@@ -28,6 +28,7 @@ CODE: dict[str, tuple[str, ...]] = {
     ),
     "feed_stats": (),
     "cached_feed_xml": ("publish/*.py",),
+    "headline_groups": ("decide/grouping.py", "decide/wording.py"),
 }
 
 

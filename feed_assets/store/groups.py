@@ -81,6 +81,10 @@ class Groups:
     def examined(self, article_ids: Iterable[str], *, now: datetime) -> None:
         self._db.write("save_examined", ("article_id", "examined_at"), ((article_id, now) for article_id in article_ids))
 
+    def pass_over(self, since: datetime, before: datetime, *, now: datetime) -> None:
+        """Take articles of this time as examined: there are too many to compare."""
+        self._db.run("save_examined_older", since=since, before=before, now=now)
+
     def many(self, group_ids: Sequence[str]) -> dict[str, Group]:
         return {row["group_id"]: Group(**row) for row in self._db.rows("groups_by_id", group_ids=list(group_ids))} if group_ids else {}
 

@@ -31,6 +31,13 @@ SELECT article_id, group_id FROM deduped_articles WHERE group_id IN (SELECT unne
 INSERT INTO examined_articles (article_id, examined_at) SELECT article_id, examined_at FROM incoming
 ON CONFLICT (article_id) DO NOTHING;
 
+-- name: save_examined_older
+-- What was told so long before the others that it was not compared.
+INSERT INTO examined_articles (article_id, examined_at)
+SELECT article_id, :now FROM deduped_articles
+WHERE least(published_at, fetched_at) >= :since AND least(published_at, fetched_at) < :before
+ON CONFLICT (article_id) DO NOTHING;
+
 -- name: count_groups
 -- As the articles and their carriers say it now: the headline is that of the article that told the story first.
 INSERT INTO headline_groups (group_id, headline, first_at, last_at, articles, feeds, sources, founded_at, updated_at)
