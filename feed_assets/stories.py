@@ -52,7 +52,7 @@ def find_stories(store: Store, settings: Settings, *, now: datetime) -> Grouping
     for _ in range(_TRIES):
         with store.read() as tx:
             before = waiting(tx, settings, now=now)
-            rows = tx.groups.window(_since(settings, now), most=_MOST_ARTICLES) if before.waiting else []
+            rows = tx.groups.window(_since(settings, now), most=_MOST_ARTICLES)
             founded_at = tx.groups.founded_at(row["group_id"] for row in rows if row["group_id"])
         window = [_told(row) for row in rows]
         found = group(window, founded_at)
@@ -73,7 +73,8 @@ def _store(tx: Transaction, window: Sequence[Told], found: Grouping, founded_at:
         joined |= dict.fromkeys(article_ids, found.merged[gone])
     tx.articles.set_groups(joined)
     touched = sorted(set(joined.values()))
-    tx.groups.save({group_id: founded_at.get(group_id, now) for group_id in touched}, now=now)
+    # All of the window, not only these: a feed may have carried a copy of a story that was grouped long ago.
+    tx.groups.save({group_id: founded_at.get(group_id, now) for group_id in {*founded_at, *touched}}, now=now)
     tx.groups.drop(found.merged)
     tx.groups.examined(fresh, now=now)
     groups = tx.groups.many(touched)

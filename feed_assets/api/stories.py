@@ -25,7 +25,7 @@ _SPANS = {24: "a day", 48: "two days", 168: "a week"}
 @router.get("/stories")
 def stories(request: Request, store: StoreAccess, hours: str = "", after: str = "") -> Response:
     """The stories of these hours that most sources tell."""
-    span = int(hours) if hours.isascii() and hours.isdigit() and int(hours[:6]) in _SPANS else 48
+    span = next((each for each in _SPANS if str(each) == hours), 48)
     now = utc_now()
     with store.read() as tx:
         began = group_place(after if re.fullmatch(CURSOR, after) else None)

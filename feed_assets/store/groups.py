@@ -71,7 +71,7 @@ class Groups:
         return found
 
     def save(self, founded_at: Mapping[str, datetime], *, now: datetime) -> None:
-        """Write these groups as their articles say it now."""
+        """Write these groups as their articles say it now; those that say what they said before stay as they are."""
         rows = ((group_id, at, now) for group_id, at in sorted(founded_at.items()))
         self._db.write("count_groups", ("group_id", "founded_at", "updated_at"), rows)
 

@@ -63,7 +63,10 @@ LEFT JOIN (
 ) AS c ON c.group_id = g.group_id
 ON CONFLICT (group_id) DO UPDATE SET
     headline = excluded.headline, first_at = excluded.first_at, last_at = excluded.last_at, articles = excluded.articles,
-    feeds = excluded.feeds, sources = excluded.sources, updated_at = excluded.updated_at;
+    feeds = excluded.feeds, sources = excluded.sources, updated_at = excluded.updated_at
+WHERE (headline_groups.headline, headline_groups.first_at, headline_groups.last_at, headline_groups.articles, headline_groups.feeds,
+       headline_groups.sources)
+      IS DISTINCT FROM (excluded.headline, excluded.first_at, excluded.last_at, excluded.articles, excluded.feeds, excluded.sources);
 
 -- name: drop_groups
 DELETE FROM headline_groups WHERE group_id IN (SELECT unnest(CAST(:group_ids AS TEXT[])));
