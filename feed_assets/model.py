@@ -68,6 +68,7 @@ class EventType(StrEnum):
 
     FEED_ADDED = "feed.added", "A feed was added, or a deleted one was restored."
     ARTICLES_NEW = "articles.new", "A feed brought new articles; the titles of the first ten are in the payload."
+    ARTICLES_GROUPED = "articles.grouped", "Articles of several publishers tell one story: it was found, or grew."
     FEED_MOVED = "feed.moved", "A feed's permanent redirects were followed: its URL is another one now."
     FEED_FAILING = "feed.failing", "A feed has failed ALERT_AFTER_ERRORS times in a row; it is still tried."
     FEED_DEAD = "feed.dead", "A feed is given up until somebody revives it."

@@ -103,6 +103,14 @@ class Settings(BaseModel):
     history_retention_days: int = Field(30, ge=1, le=3650, description="Days for which fetch attempts are kept.")
     dagster_retention_days: int = Field(30, ge=1, le=3650, description="Days for which finished Dagster runs are kept.")
 
+    grouping_window_hours: int = Field(48, ge=1, le=336, description="Articles told within so many hours may belong to one story.")
+    grouping_threshold_articles: int = Field(
+        50, ge=1, le=100_000, description="Stories are looked for when so many articles wait that were not compared with others yet."
+    )
+    grouping_interval_minutes: float = Field(
+        15, ge=1, le=10_080, description="Stories are looked for after so long at the latest, if any article waits."
+    )
+
     analyzer: Literal["none"] = Field("none", description="What analyses articles; there is no analyzer in this version.")
     api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")
     api_port: int = Field(8080, ge=0, le=65_535, description="Port the HTTP API listens on.")

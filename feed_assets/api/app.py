@@ -11,7 +11,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.staticfiles import StaticFiles
 
 from feed_assets import __version__
-from feed_assets.api import articles, combined, docs, feeds, health, metrics, opml, pages, problems, refreshing, rss
+from feed_assets.api import articles, combined, docs, feeds, groups, health, metrics, opml, pages, problems, refreshing, rss, stories
 from feed_assets.api.guard import Guard
 from feed_assets.api.shelf import Shelf
 from feed_assets.api.watch import Watcher
@@ -37,11 +37,11 @@ def create_app(settings: Settings, store: Store) -> FastAPI:
     app.state.settings, app.state.store, app.state.shelf, app.state.watcher = settings, store, shelf, watcher
     app.add_middleware(Guard, settings=settings, shelf=shelf, watcher=watcher)
     problems.install(app)
-    for part in (combined, rss, feeds, articles, opml, health, metrics):
+    for part in (combined, rss, feeds, articles, groups, opml, health, metrics):
         app.include_router(part.router)
     if settings.api_token:
         app.include_router(refreshing.router)
-    for part in (pages, docs):
+    for part in (pages, stories, docs):
         app.include_router(part.router, include_in_schema=False)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
     return app

@@ -38,18 +38,18 @@ def articles(
 ) -> Response:
     """Articles, the newest first. Pages do not shift when articles are added: follow `next`."""
     wanted = Wanted(
-        feed_id=_clean(feed),
-        source=_clean(source),
-        group_id=_clean(group),
-        since=_utc(since),
-        fetched_since=_utc(fetched_since),
-        words=(_clean(q) or "").split(),
+        feed_id=clean(feed),
+        source=clean(source),
+        group_id=clean(group),
+        since=utc(since),
+        fetched_since=utc(fetched_since),
+        words=(clean(q) or "").split(),
     )
     with store.read() as tx:
-        rows = tx.reading.articles(wanted, limit=limit + 1, after=_place(after))
+        rows = tx.reading.articles(wanted, limit=limit + 1, after=place(after))
     more = rows[limit:]
     page = rows[:limit]
-    cursor = _cursor(page[-1]) if more else None
+    cursor = cursor_at(page[-1]["moment_at"], page[-1]["article_id"]) if more else None
     headers = {"Link": f'<?after={cursor}>; rel="next"'} if cursor else None
     return Json({"articles": [shown(row) for row in page], "next": cursor}, headers=headers)
 
@@ -63,7 +63,7 @@ def item(
 ) -> Response:
     """The article at a URL, with every feed that carried it."""
     with store.read() as tx:
-        row = tx.reading.article_at(canonical_url(_clean(url)))
+        row = tx.reading.article_at(canonical_url(clean(url)))
         sources = _sources(tx, row["article_id"]) if row else []
     if row is None:
         raise HTTPException(404, f"there is no article at {url[:500]!r}")
@@ -102,22 +102,22 @@ def _sources(tx: Transaction, article_id: str) -> list[dict[str, Any]]:
     return found
 
 
-def _cursor(row: dict[str, Any]) -> str:
-    """Where a page ended, for the next one to go on there: microseconds since 1970, and the article."""
-    return f"{(row['moment_at'] - _BEGINNING) // timedelta(microseconds=1)}~{row['article_id']}"
+def cursor_at(moment: datetime, name: str) -> str:
+    """Where a page ended, for the next one to go on there: microseconds since 1970, and what stood there."""
+    return f"{(moment - _BEGINNING) // timedelta(microseconds=1)}~{name}"
 
 
-def _place(cursor: str | None) -> tuple[datetime, str] | None:
+def place(cursor: str | None) -> tuple[datetime, str] | None:
     if cursor is None:
         return None
-    microseconds, _, article_id = cursor.partition("~")
+    microseconds, _, name = cursor.partition("~")
     try:
-        return _BEGINNING + timedelta(microseconds=int(microseconds)), article_id
+        return _BEGINNING + timedelta(microseconds=int(microseconds)), name
     except OverflowError:  # beyond the first or the last day of any calendar
-        return (datetime.max if int(microseconds) > 0 else datetime.min).replace(tzinfo=UTC), article_id
+        return (datetime.max if int(microseconds) > 0 else datetime.min).replace(tzinfo=UTC), name
 
 
-def _utc(moment: datetime | None) -> datetime | None:
+def utc(moment: datetime | None) -> datetime | None:
     if moment is None:
         return None
     try:
@@ -126,6 +126,6 @@ def _utc(moment: datetime | None) -> datetime | None:
         raise HTTPException(400, f"{moment.isoformat()} is beyond any calendar") from None
 
 
-def _clean(text: str | None) -> str | None:
+def clean(text: str | None) -> str | None:
     """Without what no database can look for."""
     return text.replace("\x00", "").encode("utf-8", "ignore").decode() if text is not None else None

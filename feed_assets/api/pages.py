@@ -123,7 +123,7 @@ def feed(request: Request, store: StoreAccess, feed_id: str) -> Response:
         "feed.html",
         title=row["source_name"],
         row=shown(row),
-        articles=[article | {"excerpt": _excerpt(article["content"])} for article in articles],
+        articles=[article | {"excerpt": excerpt(article["content"])} for article in articles],
         history=history,
         facts=facts,
         now=utc_now(),
@@ -160,6 +160,6 @@ def _commands(text: str) -> Markup:
     return Markup("").join(Markup("<code>{}</code>").format(piece) if place % 2 else piece for place, piece in enumerate(pieces))
 
 
-def _excerpt(content: str, length: int = 200) -> str:
+def excerpt(content: str, length: int = 200) -> str:
     text = plain_text(content[:2000])
     return text if len(text) <= length else text[:length].rsplit(" ", 1)[0] + " …"

@@ -124,6 +124,30 @@ class Site(BaseModel):
     articles: list[Article]
 
 
+class Group(BaseModel):
+    """Articles of several publishers about one story."""
+
+    group_id: str
+    headline: str = Field(description="Of the article that told the story first.")
+    first_at: datetime = Field(description="When the story was told first.")
+    last_at: datetime = Field(description="When it was told last.")
+    articles: int
+    feeds: int = Field(description="Feeds that carried any of the articles.")
+    sources: int = Field(description="Sources with different names among these.")
+    founded_at: datetime
+    updated_at: datetime
+
+
+class Groups(BaseModel):
+    groups: list[Group]
+    next: str | None = Field(description="The cursor of the next page; null on the last one.")
+
+
+class GroupDetail(BaseModel):
+    group: Group
+    articles: list[Article] = Field(description="The newest first, 500 at most.")
+
+
 class Check(BaseModel):
     ok: bool
     model_config = {"extra": "allow"}

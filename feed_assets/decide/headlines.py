@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import struct
-import unicodedata
 from base64 import b64decode, b64encode
 from bisect import bisect_left
 from collections.abc import Sequence, Set
@@ -19,6 +18,8 @@ from hashlib import blake2b
 from itertools import pairwise
 from operator import itemgetter
 from zlib import crc32
+
+from feed_assets.decide.wording import DIGIT, UNSPACED_CHARACTER, words_of
 
 _WINDOW = timedelta(hours=48)
 _SIMILAR = 0.85
@@ -80,16 +81,6 @@ _SHARED_DOMAINS = frozenset({
     "globenewswire.com", "businesswire.com",
 })  # fmt: skip
 
-_ACCENTS = re.compile("[\u0300-\u036f]+")
-_POSSESSIVE = re.compile(r"['’ʼ]s\b")
-_THOUSANDS = re.compile(r"(?<=\d)[.,](?=\d{3}(?!\d))")
-_NUMBER = re.compile(r"\d+(?:[.,:/⁄–-]\d+)+[a-z]*")  # a score, a time, "2.5bn": in parts they would tell less
-_DIGIT = re.compile(r"\d")
-# Scripts that put no blanks between words: Thai, Lao, Burmese, Khmer, kana, Han.
-_UNSPACED = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-_RUNS = re.compile(f"[{_UNSPACED}]+|[^{_UNSPACED}]+")
-_UNSPACED_CHARACTER = re.compile(f"[{_UNSPACED}]")
-
 
 @dataclass(frozen=True, slots=True)
 class Headline:
@@ -112,7 +103,7 @@ def telling_words(headline: str, source: str = "") -> tuple[str, ...]:
     text = headline[:_LONGEST]
     while label := _LABEL.match(text):
         text = text[label.end() :]
-    return tuple(dict.fromkeys(word for word in _words(_without_source(text, source)) if word not in _STOP_WORDS))
+    return tuple(dict.fromkeys(word for word in words_of(_without_source(text, source)) if word not in _STOP_WORDS))
 
 
 def tokens(headline: str, source: str = "") -> frozenset[str]:
@@ -121,7 +112,7 @@ def tokens(headline: str, source: str = "") -> frozenset[str]:
 
 def lead_of(text: str) -> frozenset[int]:
     """How a plain text begins: each pair of neighbouring words as a number of 32 bits."""
-    words = [f"{word} ".encode("utf-8", "surrogatepass") for word in _words(text[:_LONGEST])[:_LEAD_WORDS]]
+    words = [f"{word} ".encode("utf-8", "surrogatepass") for word in words_of(text[:_LONGEST])[:_LEAD_WORDS]]
     return frozenset([crc32(other, crc32(one)) for one, other in pairwise(words)])
 
 
@@ -156,7 +147,7 @@ def same_story(a: Headline, b: Headline) -> bool:
     together = (len(ours) + len(theirs) + len(differing)) / 2
     if not together or (together - len(differing)) / together < _SIMILAR:
         return False
-    if any(word in _COUNTING or _DIGIT.search(word) for word in differing) or not _in_one_order(a.words, b.words):
+    if any(word in _COUNTING or DIGIT.search(word) for word in differing) or not _in_one_order(a.words, b.words):
         return False
     specific = min(_specificity(ours), _specificity(theirs))
     if specific >= _SPECIFIC_IN_ONE_HOUSE and not differing and related(a, b):
@@ -191,7 +182,7 @@ def related(a: Headline, b: Headline) -> bool:
 
 def _specificity(words: Set[str]) -> int:
     """How many words; two pairs of characters count as one, or "press release" would be specific in Japanese."""
-    pairs = sum(1 for word in words if not word.isascii() and _UNSPACED_CHARACTER.match(word))
+    pairs = sum(1 for word in words if not word.isascii() and UNSPACED_CHARACTER.match(word))
     return len(words) - (pairs + 1) // 2
 
 
@@ -222,7 +213,7 @@ def _is_source(part: str, source: str) -> bool:
 
 
 def _is_name(words: list[str], before: list[str]) -> bool:
-    if not 1 <= len(words) <= 4 or len(before) < 4 or any(map(_DIGIT.search, words)):
+    if not 1 <= len(words) <= 4 or len(before) < 4 or any(map(DIGIT.search, words)):
         return False
     if len(words) == 1 and _SITE.fullmatch(words[0]):
         return True
@@ -241,35 +232,8 @@ def _starts(name: str, longer: str) -> bool:
 @lru_cache(maxsize=4096)
 def _house(name: str) -> tuple[tuple[str, ...], ...]:
     """The parts of a source's name without the words that all sources use: "Football | The Guardian" is (("guardian",),)."""
-    parts = (tuple(word for word in _words(part) if word not in _SECTIONS) for part in re.split(r"\s+[-–—|:»>·]+\s+|:\s+", name[:200]))
+    parts = (tuple(word for word in words_of(part) if word not in _SECTIONS) for part in re.split(r"\s+[-–—|:»>·]+\s+|:\s+", name[:200]))
     return tuple(part for part in parts if part)
-
-
-def _words(text: str) -> list[str]:
-    if not text.isascii():
-        text = unicodedata.normalize("NFC", _ACCENTS.sub("", unicodedata.normalize("NFKD", text)))
-    text = _THOUSANDS.sub("", _POSSESSIVE.sub("", text.casefold()))
-    numbers = [number.replace("–", "-").replace(",", ".") for number in _NUMBER.findall(text)]
-    if numbers:
-        text = _NUMBER.sub(" ", text)
-    words = text.translate(_BLANKS).split()
-    if not text.isascii():
-        words = [token for word in words for run in _RUNS.findall(word) for token in _pairs(run)]
-    return words + numbers
-
-
-def _pairs(run: str) -> list[str]:
-    return [run[i : i + 2] for i in range(len(run) - 1)] if len(run) > 2 and _UNSPACED_CHARACTER.match(run) else [run]
-
-
-class _Blanks(dict[int, str]):
-    """A blank for all that is no letter, mark or digit. Vowel signs are marks: a pattern of \\w would cut Hindi words into pieces."""
-
-    def __missing__(self, code: int) -> str:
-        return self.setdefault(code, chr(code) if unicodedata.category(chr(code))[0] in "LMN" else " ")
-
-
-_BLANKS = _Blanks()
 
 
 @lru_cache(maxsize=65536)

@@ -6,6 +6,7 @@ import dagster as dg
 
 from feed_assets.defs.assets import refresh_assets
 from feed_assets.defs.events import deliver_events, events_sensor, feed_events
+from feed_assets.defs.grouping import group_headlines, grouping_sensor, headline_groups
 from feed_assets.defs.housekeeping import housekeeping, housekeeping_schedule
 from feed_assets.defs.jobs import refresh_feeds
 from feed_assets.defs.recovery import recovery_sensor
@@ -15,9 +16,9 @@ from feed_assets.defs.sensors import due_feeds_sensor
 
 def build_definitions(pipeline: Pipeline | None = None) -> dg.Definitions:
     return dg.Definitions(
-        assets=[refresh_assets, feed_events],
-        jobs=[refresh_feeds, deliver_events, housekeeping],
-        sensors=[due_feeds_sensor, events_sensor, recovery_sensor],
+        assets=[refresh_assets, headline_groups, feed_events],
+        jobs=[refresh_feeds, group_headlines, deliver_events, housekeeping],
+        sensors=[due_feeds_sensor, grouping_sensor, events_sensor, recovery_sensor],
         schedules=[housekeeping_schedule],
         resources={"pipeline": pipeline or Pipeline()},
     )

@@ -104,7 +104,7 @@ def _preview(report: FeedReport) -> str:
     """The first titles as a Markdown table."""
     if not report.titles:
         return "_nothing new_"
-    rows = [f"| {_when(published)} | {_link(title, url)} |" for published, title, url in report.titles]
+    rows = [f"| {_when(published)} | {markdown_link(title, url)} |" for published, title, url in report.titles]
     return "\n".join(("| published (UTC) | title |", "|---|---|", *rows))
 
 
@@ -112,7 +112,8 @@ def _when(published: datetime | None) -> str:
     return f"{published:%Y-%m-%d %H:%M}" if published else "not stated"
 
 
-def _link(title: str, url: str | None) -> str:
+def markdown_link(title: str, url: str | None) -> str:
+    """A title that says what it says, whatever characters it has; with a link if there is one that can be followed."""
     text = "".join(f"\\{character}" if character in "\\`*_{}[]()<>#|!" else character for character in title[:200])
     if url and url.startswith(("http://", "https://")) and not any(character in url for character in " ()<>|[]\\\"'`"):
         return f"[{text}]({url})"

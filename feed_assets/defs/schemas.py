@@ -95,24 +95,42 @@ ASSETS = (
         ),
     ),
 )
+STORIES = AssetInfo(
+    "headline_groups",
+    "deduped_articles",
+    "Articles of different publishers about one story, over all feeds: found by the rare pieces of words that headlines and beginnings "
+    "share, in any language. A run compares the articles that came since the last one with those of the window; "
+    "`deduped_articles.group_id` says which group an article belongs to.",
+    (
+        ("group_id", "text", "The group"),
+        ("headline", "text", "Headline of the article that told the story first"),
+        ("first_at", "timestamp", "When the story was told first"),
+        ("last_at", "timestamp", "When it was told last"),
+        ("articles", "bigint", "Articles in the group"),
+        ("feeds", "bigint", "Feeds that carried any of them"),
+        ("sources", "bigint", "Sources with different names among these"),
+        ("founded_at", "timestamp", "When the group was found"),
+        ("updated_at", "timestamp", "When it last grew"),
+    ),
+)
 # A changed version marks materialized partitions as out of date in the UI.
-CODE_VERSIONS = {asset.name: code_version(asset.name) for asset in ASSETS}
+CODE_VERSIONS = {asset.name: code_version(asset.name) for asset in (*ASSETS, STORIES)}
 UPSTREAM = {asset.name: asset.upstream for asset in ASSETS}
 
 
-def asset_spec(info: AssetInfo) -> dg.AssetSpec:
+def asset_spec(info: AssetInfo, *, by_feed: bool = True) -> dg.AssetSpec:
     engine = "postgres" if settings().store_url.startswith("postgres") else "duckdb"
     columns = [dg.TableColumn(name, kind, description=text) for name, kind, text in info.columns]
     return dg.AssetSpec(
         info.name,
         deps=[info.upstream] if info.upstream else [],
-        partitions_def=feeds_partitions,
+        partitions_def=feeds_partitions if by_feed else None,
         description=info.description,
         group_name=GROUP,
         owners=OWNERS,
         kinds={engine, "xml"} if info.name == "cached_feed_xml" else {engine},
         code_version=CODE_VERSIONS[info.name],
-        skippable=True,
+        skippable=by_feed,
         metadata={"dagster/column_schema": dg.TableSchema(columns), "dagster/table_name": _table(info.name)},
     )
 

@@ -22,11 +22,13 @@ CODE: dict[str, tuple[str, ...]] = {
         "decide/dedup.py",
         "decide/canonical.py",
         "decide/headlines.py",
+        "decide/wording.py",
         "decide/domain.py",
         "headlines.py",
     ),
     "feed_stats": (),
     "cached_feed_xml": ("publish/*.py",),
+    "headline_groups": ("decide/grouping.py", "decide/wording.py"),
 }
 
 

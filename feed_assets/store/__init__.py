@@ -18,6 +18,7 @@ from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.deliveries import Backlog, Deliveries, Delivery, Tried
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
+from feed_assets.store.groups import Group, GroupingQueue, Groups
 from feed_assets.store.hosts import Hosts
 from feed_assets.store.housekeeping import Housekeeping
 from feed_assets.store.items import Items
@@ -34,6 +35,8 @@ __all__ = [
     "CachedFeed",
     "Delivery",
     "Edition",
+    "Group",
+    "GroupingQueue",
     "InFlight",
     "Memory",
     "Queue",
@@ -62,6 +65,7 @@ class Transaction:
     batches: Batches
     items: Items
     articles: Articles
+    groups: Groups
     hosts: Hosts
     reading: Reading
     numbers: Numbers
@@ -76,6 +80,7 @@ class Transaction:
             Batches(connection),
             Items(connection),
             Articles(connection),
+            Groups(connection),
             Hosts(connection),
             Reading(connection),
             Numbers(connection),

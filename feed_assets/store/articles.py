@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -99,8 +99,16 @@ class Articles:
             if first is not article and first.feed_id == article.feed_id:  # a later version; another feed's copy changes nothing
                 latest[article.article_id] = replace(article, published_at=first.published_at, fetched_at=first.fetched_at)
         self._db.write("save_articles", _ARTICLE_COLUMNS, ([getattr(a, name) for name in _ARTICLE_COLUMNS] for a in latest.values()))
+        self._note_changes(latest)
+
+    def set_groups(self, groups: Mapping[str, str]) -> None:
+        """article_id -> the group of articles about its story."""
+        self._db.write("set_groups", ("article_id", "group_id"), sorted(groups.items()))
+        self._note_changes(groups)
+
+    def _note_changes(self, article_ids: Iterable[str]) -> None:
         if self._db.is_copied:
-            self._db.write("note_changes", ("article_id",), ([article_id] for article_id in latest))
+            self._db.write("note_changes", ("article_id",), ([article_id] for article_id in article_ids))
 
     def save_sources(self, sources: Iterable[tuple[str, str, str]]) -> None:
         """Which feeds carried a story: (article_id, feed_id, item_hash)."""

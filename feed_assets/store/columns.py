@@ -39,6 +39,9 @@ INTEGER_COLUMNS = frozenset(
         "articles_changed",
         "articles_deduplicated",
         "attempts",
+        "articles",
+        "feeds",
+        "sources",
     }
 )
 FLOAT_COLUMNS = frozenset(

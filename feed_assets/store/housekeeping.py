@@ -36,6 +36,8 @@ class Housekeeping:
         gone["deduped_articles"] = self._delete("prune_articles", before=before(settings.article_retention_days))
         gone["dedup_cache"] = self._delete("prune_dedup_cache", now=now)
         self._delete("prune_headlines", now=now)
+        gone["headline_groups"] = self._delete("prune_groups")
+        self._delete("prune_examined", before=before(2) - timedelta(hours=settings.grouping_window_hours))
         self._delete("prune_changes", before=before(2))
         numbers = Numbers(self._db)
         numbers.sum_up(before(1))

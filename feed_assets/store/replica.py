@@ -152,7 +152,7 @@ class Replica(DuckDBEngine):
             if self._is_old(raw):
                 self._reload(raw)
             else:
-                for name in ("copy_small", "copy_editions", "changed_articles", "copy_articles", "add_history"):
+                for name in ("copy_small", "copy_editions", "changed_articles", "copy_articles", "copy_groups", "add_history"):
                     _run(raw, name)
             raw.execute("COMMIT")
         except BaseException:
@@ -171,7 +171,7 @@ class Replica(DuckDBEngine):
         for name in ("begin_anew", "copy_small", "copy_editions"):
             _run(raw, name)
         _run(raw, "newest_articles", most=self._most)
-        for name in ("copy_articles", "copy_history"):
+        for name in ("copy_articles", "copy_groups", "copy_history"):
             _run(raw, name)
         self._loaded_at = time.monotonic()
 

@@ -24,6 +24,7 @@ PAGES = [
     "/feeds/news",
     "/feeds/failing",
     "/feeds/later",
+    "/stories",
     "/docs",
 ]
 

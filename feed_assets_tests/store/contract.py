@@ -27,6 +27,8 @@ TABLES: dict[str, tuple[str, ...]] = {
         "signals": "name value noted_at",
         "fetch_totals": "total_id noted_at success not_modified temporary_error permanent_error unauthorized total_bytes total_ms",
         "article_changes": "article_id changed_at",
+        "headline_groups": "group_id headline first_at last_at articles feeds updated_at",
+        "examined_articles": "article_id examined_at",
         "batches": "token run_id started_at alive_at",
         "first_responses": "feed_id fetched_at outcome reason status_code url headers body",
     }.items()
@@ -43,6 +45,7 @@ PRIMARY_KEYS: dict[str, set[str]] = {
     "cached_feeds": {"feed_id"},
     "events": {"event_id"},
     "deliveries": {"event_id", "receiver"},
+    "headline_groups": {"group_id"},
 }
 
 NULLABLE: dict[str, set[str]] = {

@@ -37,6 +37,7 @@ COPIED = {
     "article_sources": "*",
     "raw_items": "* EXCLUDE (content)",  # large, and nobody reads it
     "fetch_history": "*",
+    "headline_groups": "*",
 }
 HOLD = "import sys, duckdb; held = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 
@@ -161,3 +162,20 @@ def test_a_file_that_is_no_database_is_named(path: Path) -> None:
     path.write_bytes(b"These are not the rows you are looking for. " * 500)
     with pytest.raises(StoreError, match=f"cannot use {path} as a database"):
         Replica(path).refresh(wait=1)
+
+
+def test_groups_and_what_belongs_to_them_reach_the_copy(store: Store, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("feed_assets.store.replica._SHARE", 0)
+    replica = Replica(path)
+    with store.begin() as tx:
+        put(tx, "news")
+        for name in ("a", "b", "c"):
+            store_story(tx, name)
+    assert differences(replica, path) == {}
+    for now, groups in ((NOW, {"a": "g1", "b": "g1"}), (NOW + DAY, {"c": "g2"}), (NOW + 2 * DAY, {"c": "g1"})):
+        with store.begin() as tx:
+            tx.articles.set_groups(groups)
+            tx.groups.save(dict.fromkeys(groups.values(), NOW), now=now)
+            tx.groups.drop(["g2"] if now == NOW + 2 * DAY else [])
+        assert differences(replica, path) == {}
+    assert ask(replica, "SELECT group_id, articles FROM headline_groups") == [("g1", 3)]

@@ -21,6 +21,7 @@ CREATE OR REPLACE TABLE deduped_articles AS SELECT * FROM source.deduped_article
 CREATE OR REPLACE TABLE article_sources AS SELECT * FROM source.article_sources LIMIT 0;
 CREATE OR REPLACE TABLE raw_items AS SELECT * FROM source.raw_items LIMIT 0;
 CREATE OR REPLACE TABLE article_changes AS SELECT * FROM source.article_changes LIMIT 0;
+CREATE OR REPLACE TABLE headline_groups AS SELECT * FROM source.headline_groups LIMIT 0;
 CREATE OR REPLACE TABLE fetch_history AS SELECT * FROM source.fetch_history LIMIT 0;
 
 -- name: copy_small
@@ -74,6 +75,12 @@ DELETE FROM cached_feeds WHERE feed_id IN (
     SELECT mine.feed_id FROM cached_feeds mine LEFT JOIN source.cached_feeds s ON s.feed_id = mine.feed_id
     WHERE s.etag IS DISTINCT FROM mine.etag);
 INSERT INTO cached_feeds BY NAME SELECT * FROM source.cached_feeds WHERE feed_id NOT IN (SELECT feed_id FROM cached_feeds);
+
+-- name: copy_groups
+DELETE FROM headline_groups WHERE group_id IN (
+    SELECT mine.group_id FROM headline_groups mine LEFT JOIN source.headline_groups s ON s.group_id = mine.group_id
+    WHERE s.updated_at IS DISTINCT FROM mine.updated_at);
+INSERT INTO headline_groups BY NAME SELECT * FROM source.headline_groups WHERE group_id NOT IN (SELECT group_id FROM headline_groups);
 
 -- name: copy_history
 -- From scratch: the last days, and the latest attempts of feeds that are seldom asked.

@@ -48,3 +48,6 @@ SELECT pg_database_size(current_database()) AS bytes;
 
 -- name: may_write
 SELECT current_setting('transaction_read_only') = 'off' AND has_schema_privilege(current_schema(), 'CREATE') AS may_write;
+
+-- name: lock_groups
+LOCK TABLE headline_groups IN SHARE ROW EXCLUSIVE MODE;

@@ -46,6 +46,9 @@ ON CONFLICT (article_id) DO UPDATE SET
     content = excluded.content
 WHERE deduped_articles.feed_id = excluded.feed_id;
 
+-- name: set_groups
+UPDATE deduped_articles SET group_id = incoming.group_id FROM incoming WHERE incoming.article_id = deduped_articles.article_id;
+
 -- name: note_changes
 INSERT INTO article_changes (article_id, changed_at) SELECT article_id, now() FROM incoming
 ON CONFLICT (article_id) DO UPDATE SET changed_at = excluded.changed_at;

@@ -31,6 +31,14 @@ RETURNING article_id;
 -- name: prune_articles
 DELETE FROM deduped_articles WHERE fetched_at < :before AND article_id NOT IN (SELECT article_id FROM article_sources) RETURNING article_id;
 
+-- name: prune_groups
+-- Those that no article is left of.
+DELETE FROM headline_groups WHERE group_id NOT IN (SELECT group_id FROM deduped_articles WHERE group_id IS NOT NULL) RETURNING group_id;
+
+-- name: prune_examined
+-- Of articles that no window reaches any more.
+DELETE FROM examined_articles WHERE examined_at < :before RETURNING article_id;
+
 -- name: prune_dedup_cache
 -- What is remembered of an article that is still there stays.
 DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING content_hash;
