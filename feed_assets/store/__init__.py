@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from feed_assets.errors import SettingsError
+from feed_assets.store.analyses import Analyses, AnalysisQueue, AnalysisResult, AnalyzerVersion, ClaimedArticle, day_of
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, RecentHeadline
 from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.deliveries import Backlog, Deliveries, Delivery, Tried
@@ -30,8 +31,12 @@ from feed_assets.urls import mask_password
 __all__ = [
     "DURATIONS",
     "Address",
+    "AnalysisQueue",
+    "AnalysisResult",
+    "AnalyzerVersion",
     "Backlog",
     "CachedFeed",
+    "ClaimedArticle",
     "Delivery",
     "Edition",
     "InFlight",
@@ -46,6 +51,7 @@ __all__ = [
     "Wanted",
     "connect",
     "database_file",
+    "day_of",
     "open_readers",
     "open_store",
 ]
@@ -62,6 +68,7 @@ class Transaction:
     batches: Batches
     items: Items
     articles: Articles
+    analyses: Analyses
     hosts: Hosts
     reading: Reading
     numbers: Numbers
@@ -76,6 +83,7 @@ class Transaction:
             Batches(connection),
             Items(connection),
             Articles(connection),
+            Analyses(connection),
             Hosts(connection),
             Reading(connection),
             Numbers(connection),

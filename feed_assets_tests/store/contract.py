@@ -27,6 +27,9 @@ TABLES: dict[str, tuple[str, ...]] = {
         "signals": "name value noted_at",
         "fetch_totals": "total_id noted_at success not_modified temporary_error permanent_error unauthorized total_bytes total_ms",
         "article_changes": "article_id changed_at",
+        "article_analysis": "article_id analyzer prompt_version feed_id status score summary facts attempts last_error analyzed_at "
+        "next_attempt_at",
+        "analysis_spending": "day requests tokens",
         "batches": "token run_id started_at alive_at",
         "first_responses": "feed_id fetched_at outcome reason status_code url headers body",
     }.items()
@@ -43,6 +46,7 @@ PRIMARY_KEYS: dict[str, set[str]] = {
     "cached_feeds": {"feed_id"},
     "events": {"event_id"},
     "deliveries": {"event_id", "receiver"},
+    "article_analysis": {"article_id", "analyzer", "prompt_version"},
 }
 
 NULLABLE: dict[str, set[str]] = {

@@ -27,7 +27,7 @@ from feed_assets_tests.support.clock import Clock
 from feed_assets_tests.support.feed_server import FeedServer, rss
 from feed_assets_tests.support.refreshing import add, refresh_one
 
-TABLES = {"raw_fetches", "fetch_history", "raw_items", "article_sources", "deduped_articles", "dedup_cache", "events"}
+TABLES = {"raw_fetches", "fetch_history", "raw_items", "article_sources", "deduped_articles", "article_analysis", "dedup_cache", "events"}
 
 
 def prune(tx: Transaction, settings: Settings, now: datetime = NOW) -> dict[str, int]:

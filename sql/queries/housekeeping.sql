@@ -31,6 +31,12 @@ RETURNING article_id;
 -- name: prune_articles
 DELETE FROM deduped_articles WHERE fetched_at < :before AND article_id NOT IN (SELECT article_id FROM article_sources) RETURNING article_id;
 
+-- name: prune_analyses
+DELETE FROM article_analysis WHERE article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING article_id;
+
+-- name: prune_spending
+DELETE FROM analysis_spending WHERE day < :before RETURNING day;
+
 -- name: prune_dedup_cache
 -- What is remembered of an article that is still there stays.
 DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING content_hash;
