@@ -104,7 +104,7 @@ def _preview(report: FeedReport) -> str:
     """The first titles as a Markdown table."""
     if not report.titles:
         return "_nothing new_"
-    rows = [f"| {_when(published)} | {_link(title, url)} |" for published, title, url in report.titles]
+    rows = [f"| {_when(published)} | {link(title, url)} |" for published, title, url in report.titles]
     return "\n".join(("| published (UTC) | title |", "|---|---|", *rows))
 
 
@@ -112,7 +112,7 @@ def _when(published: datetime | None) -> str:
     return f"{published:%Y-%m-%d %H:%M}" if published else "not stated"
 
 
-def _link(title: str, url: str | None) -> str:
+def link(title: str, url: str | None) -> str:
     text = "".join(f"\\{character}" if character in "\\`*_{}[]()<>#|!" else character for character in title[:200])
     if url and url.startswith(("http://", "https://")) and not any(character in url for character in " ()<>|[]\\\"'`"):
         return f"[{text}]({url})"
