@@ -226,8 +226,8 @@ def publish_feeds(
         return {}
     built_at = now.replace(microsecond=0)
     feed_ids = [feed.feed_id for feed, _ in feeds]
-    latest = tx.articles.latest(feed_ids, items=settings.feed_xml_items)
-    editions = tx.articles.editions(feed_ids)
+    editions = tx.articles.locked_editions(feed_ids)
+    latest = tx.articles.latest(feed_ids, items=settings.feed_xml_items, analyses=settings.analysis_in_xml)
     rows, checks = [], {}
     for feed, parsed in feeds:
         items = latest.get(feed.feed_id, [])

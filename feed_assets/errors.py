@@ -62,3 +62,7 @@ class NotAFeed(FeedAssetsError):
 
 class ForbiddenAddress(FeedAssetsError):
     """The URL leads to an address that feed_assets does not fetch from."""
+
+
+class AnalyzerUnusable(FeedAssetsError):
+    """The analyzer cannot be used as it is set up: its key is refused, there is no such model, it cannot be loaded."""

@@ -32,29 +32,42 @@ class Hold:
 @contextmanager
 def holding(store: Store, settings: Settings, token: str, clock: Callable[[], datetime]) -> Iterator[Hold]:
     """Renew the leases of a batch until the end of the block, whatever that is waiting for; then give back what is still held."""
-    hold, over = Hold(), threading.Event()
-    lease = timedelta(seconds=settings.lease_seconds)
-    pause = min(_BEAT_SECONDS, settings.lease_seconds / 3)
+    hold, lease = Hold(), timedelta(seconds=settings.lease_seconds)
 
     def beat() -> None:
-        while not over.wait(pause):
-            try:
-                with store.begin() as tx:
-                    held = tx.schedules.renew(token, now=clock(), lease=lease)
-                    tx.hosts.renew(token, now=clock(), lease=HOST_LEASE)
-                    tx.batches.keep_alive(token, now=clock())
-                hold.lost = not held
-            except FeedAssetsError as error:  # the database is away; the next beat may find it again, and a lost lease stops the batch
-                _log.warning("could not renew the leases of batch %s: %s", token, error)
+        with store.begin() as tx:
+            held = tx.schedules.renew(token, now=clock(), lease=lease)
+            tx.hosts.renew(token, now=clock(), lease=HOST_LEASE)
+            tx.batches.keep_alive(token, now=clock())
+        hold.lost = not held
 
-    heart = threading.Thread(target=beat, name="heartbeat", daemon=True)
-    heart.start()
     try:
-        yield hold
+        with beating(beat, settings, token):
+            yield hold
     finally:
-        over.set()
-        heart.join()
         with store.begin() as tx:
             tx.schedules.release(token)
             tx.hosts.release(token, now=clock())
             tx.batches.close(token)
+
+
+@contextmanager
+def beating(beat: Callable[[], None], settings: Settings, token: str) -> Iterator[None]:
+    """Call `beat` every few seconds, in a thread of its own, until the end of the block."""
+    over = threading.Event()
+    pause = min(_BEAT_SECONDS, settings.lease_seconds / 3)
+
+    def go_on() -> None:
+        while not over.wait(pause):
+            try:
+                beat()
+            except FeedAssetsError as error:  # the database is away; the next beat may find it again, and a lost lease stops the batch
+                _log.warning("could not renew the leases of batch %s: %s", token, error)
+
+    heart = threading.Thread(target=go_on, name="heartbeat", daemon=True)
+    heart.start()
+    try:
+        yield
+    finally:
+        over.set()
+        heart.join()

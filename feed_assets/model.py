@@ -327,6 +327,19 @@ class Article:
 
 
 @dataclass(frozen=True, slots=True)
+class Analysis:
+    """What an analyzer says of an article. The texts are plain, whatever signs are in them; the score is from 0 to 100."""
+
+    score: float
+    summary: str
+    facts: tuple[str, ...] = ()
+    analyzer: str = ""
+    prompt_version: str = ""
+    analyzed_at: datetime | None = None
+    tokens: int = 0  # what it took, where that is known
+
+
+@dataclass(frozen=True, slots=True)
 class PublishedItem:
     """What one `<item>` of the served XML is made of."""
 
@@ -339,6 +352,7 @@ class PublishedItem:
     published_at: datetime
     content: str
     extra: Mapping[str, Any]
+    analysis: Analysis | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,11 +20,12 @@ from typing import Any, Literal, Self
 from urllib.parse import quote, urlsplit
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator, model_validator
 
 from feed_assets import __version__
 from feed_assets.errors import SettingsError
 from feed_assets.model import EventType
+from feed_assets.plugins import OWN_ANALYZERS, analyzer_names
 from feed_assets.urls import host_of, mask_password, mask_secrets
 
 PREFIX = "FEED_ASSETS_"
@@ -35,6 +36,8 @@ WEBHOOK_SECRET_PREFIX = "whsec_"  # as the Standard Webhooks have it: base64 fol
 # Variables with our prefix that belong to the test suite and the demo, not to the running system.
 OTHER_VARIABLES = frozenset({"TEST_POSTGRES_URL"})
 
+# How the names of settings end that nobody else may see.
+_SECRETS = ("_token", "_secret", "_key")
 _NAMES_IN_TEXT = re.compile(r"\b[A-Z][A-Z_]{3,}\b")
 
 PROFILES: Mapping[str, tuple[float, float]] = {"news": (1, 15), "polite": (15, 24 * 60)}
@@ -111,7 +114,24 @@ class Settings(BaseModel):
         15, ge=1, le=10_080, description="Stories are looked for after so long at the latest, if any article waits."
     )
 
-    analyzer: Literal["none"] = Field("none", description="What analyses articles; there is no analyzer in this version.")
+    analyzer: str = Field(
+        "none", description="What analyses articles: `none`, `mock`, `openai`, or the name that an installed package gives its analyzer."
+    )
+    analysis_prompt: str = Field("noise", description="What an analyzer is to judge by: `noise`, `relevance`, or the path of a text file.")
+    analysis_days: int = Field(7, ge=1, le=36_500, description="Only articles that were first seen so few days ago are analysed.")
+    analysis_daily_budget: int = Field(
+        1000, ge=0, le=100_000_000, description="Requests to the analyzer per UTC day, of all workers together; 0: any number."
+    )
+    analysis_concurrency: int = Field(4, ge=1, le=200, description="Requests to the analyzer at a time, per run.")
+    analysis_timeout_seconds: float = Field(60, gt=0, le=3600, description="Longest time for one answer of the analyzer.")
+    analysis_retries: int = Field(3, ge=0, le=20, description="How often an article is tried again after a temporary error.")
+    analysis_fetch_pages: bool = Field(False, description="Whether an article's own page is fetched for its analysis.")
+    analysis_in_xml: bool = Field(False, description="Whether analyses are in the served XML.")
+    openai_base_url: str = Field(
+        "https://api.openai.com/v1", description="An endpoint that speaks OpenAI's chat completions, without /chat/completions."
+    )
+    openai_api_key: SecretStr = Field(SecretStr(""), description="The key for it; empty for an endpoint that wants none.")
+    openai_model: str = Field("", description="The model that is asked.")
     api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")
     api_port: int = Field(8080, ge=0, le=65_535, description="Port the HTTP API listens on.")
     api_token: str = Field("", description="Lets its bearer ask for a refresh with POST /api/feeds/ID/refresh; empty: nobody can.")
@@ -143,6 +163,27 @@ class Settings(BaseModel):
     @classmethod
     def _upper(cls, value: Any) -> Any:
         return value.upper() if isinstance(value, str) else value
+
+    @field_validator("analyzer")
+    @classmethod
+    def _is_there(cls, value: str) -> str:
+        if value not in OWN_ANALYZERS and value not in (names := analyzer_names()):
+            raise ValueError(f"there is no such analyzer; there are {', '.join(names)}")
+        return value
+
+    @field_validator("openai_base_url")
+    @classmethod
+    def _leads_somewhere(cls, value: str) -> str:
+        if not value.startswith(("https://", "http://")):
+            raise ValueError("must start with https:// or http://")
+        return value
+
+    @field_validator("openai_api_key")
+    @classmethod
+    def _fits_into_a_header(cls, value: SecretStr) -> SecretStr:
+        if not all("!" <= sign <= "~" for sign in value.get_secret_value()):
+            raise ValueError("has signs that no key has, such as spaces or line ends")
+        return value
 
     @field_validator("user_agent")
     @classmethod
@@ -253,6 +294,7 @@ def describe_settings(environ: Mapping[str, str] | None = None, dotenv: Path | N
         source = sources.get(name, "default")
         if name in ("min_interval_minutes", "max_interval_minutes") and source == "default":
             source = f"profile {settings.profile}"
+        value = value.get_secret_value() if isinstance(value, SecretStr) else value
         if isinstance(value, str):
             value = _masked(name, value)
         value = str(value) if isinstance(value, Path) else value
@@ -273,7 +315,7 @@ def listed(text: str) -> list[str]:
 
 def _masked(name: str, value: str) -> str:
     """The value as others may see it; the name of a setting tells what kind of secret it holds."""
-    if name.endswith(("_token", "_secret")):
+    if name.endswith(_SECRETS):
         return "***" if value else ""
     if name.endswith("_urls"):
         return ", ".join(map(mask_secrets, listed(value)))
@@ -360,4 +402,5 @@ def _did_you_mean(name: str) -> str:
 def _plain(error: Any) -> str:
     message = str(error["msg"]).removeprefix("Value error, ")
     given = error.get("input")
-    return f"{message} (it is {given!r})" if isinstance(given, str | int | float) else message
+    secret = error["loc"] and str(error["loc"][0]).endswith(_SECRETS)
+    return f"{message} (it is {given!r})" if isinstance(given, str | int | float) and not secret else message

@@ -257,3 +257,25 @@ def test_a_demo_that_was_killed_leaves_no_settings_behind(tmp_path: Path) -> Non
         fcntl.flock(lock, fcntl.LOCK_EX)
         assert load_settings(environ, dotenv=None).allow_private_networks is True
         assert load_settings(environ | {f"{PREFIX}ALLOW_PRIVATE_NETWORKS": "false"}, dotenv=None).allow_private_networks is False
+
+
+def test_an_unknown_analyzer_is_refused_with_those_there_are() -> None:
+    assert "there is no such analyzer; there are none, mock, openai" in refusal(ANALYZER="magic")
+
+
+@pytest.mark.parametrize("key", ["sk-hunter2 with a space", "sk-hunter2\nX-Other: 1", "sk-hunter2-ü"])
+def test_a_key_that_fits_into_no_header_is_refused_and_not_repeated(key: str) -> None:
+    message = refusal(OPENAI_API_KEY=key)
+    assert "OPENAI_API_KEY" in message and "hunter2" not in message
+
+
+def test_a_key_is_masked_wherever_settings_are_shown() -> None:
+    settings = load(OPENAI_API_KEY="sk-hunter2")
+    assert settings.openai_api_key.get_secret_value() == "sk-hunter2"
+    assert "hunter2" not in repr(settings) + str(settings) + settings.model_dump_json()
+    assert described(OPENAI_API_KEY="sk-hunter2")["OPENAI_API_KEY"]["value"] == "***"
+    assert described()["OPENAI_API_KEY"]["value"] == ""
+
+
+def test_a_token_that_is_too_short_is_not_repeated() -> None:
+    assert "hunter2" not in refusal(API_TOKEN="hunter2")

@@ -16,7 +16,7 @@ from feed_assets.api.shelf import Shelf
 from feed_assets.api.watch import Watcher
 from feed_assets.cli.main import app
 from feed_assets.decide.health import CHECKS
-from feed_assets.defs.schemas import ASSETS, STORIES
+from feed_assets.defs.schemas import ANALYSIS, ASSETS, STORIES
 from feed_assets.refresh import utc_now
 from feed_assets.settings import PREFIX, Settings, describe_settings
 from feed_assets.store import connect, open_store
@@ -117,7 +117,7 @@ def metrics_page() -> str:
 def assets_page() -> str:
     lines = [NOTICE, "# Assets and their tables\n"]
     lines += ["Each asset is partitioned by `feeds`, and a partition's key is the feed's id; only `headline_groups` is about all feeds.\n"]
-    for asset in (*ASSETS, STORIES):
+    for asset in (*ASSETS, ANALYSIS, STORIES):
         lines += [f"## `{asset.name}`\n", asset.description, ""]
         lines += ["| column | type | |", "|---|---|---|", *(f"| `{name}` | {kind} | {text} |" for name, kind, text in asset.columns), ""]
         checks = [check for check in CHECKS if check.asset == asset.name]

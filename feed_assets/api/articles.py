@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -11,16 +12,18 @@ from starlette.responses import Response
 from feed_assets.api.access import ShelfAccess, StoreAccess
 from feed_assets.api.json import Json
 from feed_assets.api.problems import problems_of
-from feed_assets.api.schema import Article, Articles, Item, Site
+from feed_assets.api.schema import AnalysisOut, Article, Articles, Item, Site
 from feed_assets.decide.canonical import canonical_url
 from feed_assets.decide.fairness import interleaved
+from feed_assets.model import Analysis
 from feed_assets.store import Transaction, Wanted
 
 router = APIRouter(prefix="/api", tags=["articles"])
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR = "^-?[0-9]{1,17}~[0-9A-Za-z]{1,64}$"
-_PUBLIC = tuple(Article.model_fields)
+_PUBLIC = tuple(name for name in Article.model_fields if name != "analysis")
+MaxScore = Annotated[float | None, Query(description="Without articles that an analysis gave a higher score; those without one stay.")]
 
 
 @router.get("/articles", response_class=Json, response_model=None, responses={200: {"model": Articles}, **problems_of(400, 503)})
@@ -33,6 +36,7 @@ def articles(
     source: Annotated[str | None, Query(description="Of the source with this name.", max_length=1000)] = None,
     group: Annotated[str | None, Query(description="In this group of articles about one story.", max_length=1000)] = None,
     q: Annotated[str | None, Query(description="Words in the headline, four at most; any case.", max_length=200)] = None,
+    max_score: MaxScore = None,
     after: Annotated[str | None, Query(description="`next` of the page before.", pattern=_CURSOR)] = None,
     limit: Limit = 50,
 ) -> Response:
@@ -44,14 +48,15 @@ def articles(
         since=utc(since),
         fetched_since=utc(fetched_since),
         words=(clean(q) or "").split(),
+        max_score=max_score,
     )
     with store.read() as tx:
         rows = tx.reading.articles(wanted, limit=limit + 1, after=place(after))
-    more = rows[limit:]
-    page = rows[:limit]
+        more, page = rows[limit:], rows[:limit]
+        shown_rows = shown(tx, page)
     cursor = cursor_at(page[-1]["moment_at"], page[-1]["article_id"]) if more else None
     headers = {"Link": f'<?after={cursor}>; rel="next"'} if cursor else None
-    return Json({"articles": [shown(row) for row in page], "next": cursor}, headers=headers)
+    return Json({"articles": shown_rows, "next": cursor}, headers=headers)
 
 
 @router.get("/item", response_class=Json, response_model=None, responses={200: {"model": Item}, **problems_of(400, 404, 503)})
@@ -59,15 +64,21 @@ def articles(
 def item(
     store: StoreAccess,
     url: Annotated[str, Query(description="The article's URL, as any feed spells it.", min_length=1)],
-    max_score: Annotated[float | None, Query(description="404 when the analysis gave it a higher score.")] = None,
+    max_score: Annotated[
+        float | None, Query(description="404 when its analysis gave it a higher score; without an analysis there is none.")
+    ] = None,
 ) -> Response:
-    """The article at a URL, with every feed that carried it."""
+    """The article at a URL, with every feed that carried it, and its latest analysis."""
     with store.read() as tx:
         row = tx.reading.article_at(canonical_url(clean(url)))
-        sources = _sources(tx, row["article_id"]) if row else []
-    if row is None:
-        raise HTTPException(404, f"there is no article at {url[:500]!r}")
-    return Json(shown(row) | {"sources": sources})
+        if row is None:
+            raise HTTPException(404, f"there is no article at {url[:500]!r}")
+        (article,) = shown(tx, [row])
+        sources = _sources(tx, row["article_id"])
+    score = article["analysis"] and article["analysis"]["score"]
+    if max_score is not None and score is not None and score > max_score:
+        raise HTTPException(404, f"the article at {url[:500]!r} has a score of {score:g}, more than {max_score:g}")
+    return Json(article | {"sources": sources})
 
 
 @router.get("/site", response_class=Json, response_model=None, responses={200: {"model": Site}, **problems_of(400, 404, 503)})
@@ -84,12 +95,19 @@ def site(
         raise HTTPException(404, f"there is no feed of {root[:300]!r}; `feed-assets root-domain list` shows the sites there are")
     with store.read() as tx:
         lists = [tx.reading.articles(Wanted(feed_id=feed_id), limit=limit) for feed_id in feed_ids]
-    picked = interleaved(lists, limit, key=lambda row: row["canonical_url"] or row["article_id"])
-    return Json({"root": root.strip().lower(), "feeds": feed_ids, "articles": [shown(row) for row in picked]})
+        picked = interleaved(lists, limit, key=lambda row: row["canonical_url"] or row["article_id"])
+        articles = shown(tx, picked)
+    return Json({"root": root.strip().lower(), "feeds": feed_ids, "articles": articles})
 
 
-def shown(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in _PUBLIC}
+def shown(tx: Transaction, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The public columns, and the latest analysis of each article."""
+    found = tx.analyses.of(row["article_id"] for row in rows)
+    return [{name: row[name] for name in _PUBLIC} | {"analysis": _analysis(found.get(row["article_id"]))} for row in rows]
+
+
+def _analysis(found: Analysis | None) -> dict[str, Any] | None:
+    return {name: getattr(found, name) for name in AnalysisOut.model_fields} if found else None
 
 
 def _sources(tx: Transaction, article_id: str) -> list[dict[str, Any]]:

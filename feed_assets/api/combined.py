@@ -94,7 +94,7 @@ def _make(store: Store, shelf: Shelf, settings: Settings, name: str, title: str,
     with store.read() as tx:
         editions = tx.articles.editions(feed_ids)
         latest = sorted(editions, key=lambda feed_id: editions[feed_id].updated_at, reverse=True)[:_MOST_FEEDS]
-        items = tx.articles.latest(latest, items=settings.feed_xml_items)
+        items = tx.articles.latest(latest, items=settings.feed_xml_items, analyses=settings.analysis_in_xml)
     picked = interleaved([items.get(feed_id, []) for feed_id in latest], settings.feed_xml_items, key=lambda item: item.article_id)
     updated_at = max((edition.updated_at for edition in editions.values()), default=datetime(1970, 1, 1, tzinfo=UTC))
     rendered = render_rss(

@@ -52,9 +52,10 @@ def group(store: StoreAccess, group_id: str) -> Response:
     with store.read() as tx:
         found = tx.groups.many([wanted]).get(wanted)
         articles = tx.reading.articles(Wanted(group_id=wanted), limit=MOST_ARTICLES) if found else []
+        told = shown(tx, articles)
     if found is None:
         raise HTTPException(404, f"there is no group {group_id[:300]!r}; it may have become one with another")
-    return Json({"group": asdict(found), "articles": [shown(row) for row in articles]})
+    return Json({"group": asdict(found), "articles": told})
 
 
 def group_cursor(last: Group) -> str:

@@ -81,6 +81,17 @@ class Feeds(BaseModel):
     feeds: list[FeedOut]
 
 
+class AnalysisOut(BaseModel):
+    """What an analyzer says of an article. The texts are plain: they are no HTML."""
+
+    score: float = Field(description="From 0 to 100; what it measures is said by the prompt. The lower, the better.")
+    summary: str
+    facts: list[str]
+    analyzer: str
+    prompt_version: str
+    analyzed_at: datetime
+
+
 class Article(BaseModel):
     """A story, however many feeds carry it."""
 
@@ -95,6 +106,7 @@ class Article(BaseModel):
     content: str = Field(description="Sanitized HTML.")
     fetched_at: datetime
     group_id: str | None
+    analysis: AnalysisOut | None = Field(description="The latest; null: not analysed yet.")
 
 
 class Articles(BaseModel):

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from feed_assets import __version__
-from feed_assets.cli import events, feed, refreshing, root_domain
+from feed_assets.cli import analyzing, events, feed, refreshing, root_domain
 from feed_assets.cli.backing_up import backup
 from feed_assets.cli.context import close_all, opened
 from feed_assets.cli.doctor.command import doctor
@@ -36,6 +36,7 @@ app.add_typer(db, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
 app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
+app.command(epilog="Example: feed-assets analyze bbc-world --limit 20")(analyzing.analyze)
 db.command(epilog="Example: feed-assets db backup feeds-monday.duckdb")(backup)
 app.command("simulate", epilog="Example: feed-assets simulate --from-database --max-minutes 60")(run_simulation)
 app.command(epilog="Example: feed-assets status --watch")(status)

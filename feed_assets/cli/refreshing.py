@@ -33,7 +33,7 @@ def refresh(
     settings, store = opened()
     if feed_ids or every:
         wanted = list(feed_ids or _enabled(store))
-        _known(store, wanted)
+        known_feeds(store, wanted)
         reports = _run(settings, len(wanted), lambda hear: _launch(settings, hear, feed_ids=wanted)) if wanted else []
     else:
         reports = _refresh_due(settings, store)
@@ -50,7 +50,7 @@ def replay(
         raise UsageError("say either --all or which feeds")
     settings, store = opened()
     wanted = list(feed_ids or _live(store))
-    _known(store, wanted)
+    known_feeds(store, wanted)
     reports = _run(settings, len(wanted), lambda hear: _launch(settings, hear, feed_ids=wanted, replay=True)) if wanted else []
     _tell(reports, as_json, named=bool(feed_ids))
 
@@ -146,7 +146,7 @@ def _live(store: Store) -> list[str]:
         return tx.feeds.live_ids()
 
 
-def _known(store: Store, feed_ids: Sequence[str]) -> None:
+def known_feeds(store: Store, feed_ids: Sequence[str]) -> None:
     live = set(_live(store))
     for feed_id in feed_ids:
         if feed_id not in live:

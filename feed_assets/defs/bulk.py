@@ -18,6 +18,8 @@ import dagster as dg
 from feed_assets.defs.reporting import Event
 from feed_assets.model import FeedReport
 
+Context = dg.AssetExecutionContext | dg.OpExecutionContext
+
 _log = logging.getLogger(__name__)
 _AT_ONCE = 1000  # events in a transaction
 _AT_MOST_SECONDS = 5.0  # that a feed's events wait for more to come
@@ -71,7 +73,7 @@ class Recorder:
         return leftover(self._context, events, checks_are_planned=self._checks_are_planned) if events else [], reports
 
 
-def leftover(context: dg.AssetExecutionContext, events: Sequence[Event], *, checks_are_planned: bool) -> list[Event]:
+def leftover(context: Context, events: Sequence[Event], *, checks_are_planned: bool) -> list[Event]:
     """Write these events and give back those that could not be written: all or none of a kind."""
     storage = context.instance.event_log_storage if _PRIVATE_NAMES_ARE_THERE else None
     if not isinstance(storage, SqlEventLogStorage):
@@ -91,7 +93,7 @@ def leftover(context: dg.AssetExecutionContext, events: Sequence[Event], *, chec
     return left
 
 
-def _entries(context: dg.AssetExecutionContext, events: Sequence[Event]) -> list[EventLogEntry]:
+def _entries(context: Context, events: Sequence[Event]) -> list[EventLogEntry]:
     """Log entries as `yield` would make them."""
     step = context.get_step_execution_context()
     common: dict[str, Any] = {

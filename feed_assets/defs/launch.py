@@ -8,6 +8,8 @@ from typing import Any
 
 import dagster as dg
 
+from feed_assets.analysis import ArticleReport
+from feed_assets.defs.analysis import analysis_config, analyze_job
 from feed_assets.defs.build import build_definitions
 from feed_assets.defs.jobs import BATCH_TAG, FEEDS_TAG, PROCESS_TAG, batch_config, refresh_feeds
 from feed_assets.defs.partitions import PARTITIONS_NAME, partition_changes
@@ -37,6 +39,31 @@ def run_in_process(
         run_config=batch_config(batch_id=batch_id, feed_ids=feed_ids, replay=replay) | _QUIET,
         tags={BATCH_TAG: batch_id or "on demand", FEEDS_TAG: str(len(feed_ids)), PROCESS_TAG: str(os.getpid())},
         raise_on_error=False,
+    )
+    if not result.success:
+        raise FeedAssetsError(_reason(result))
+
+
+def analyze_in_process(
+    settings: Settings,
+    instance: dg.DagsterInstance,
+    *,
+    feed_ids: Sequence[str] = (),
+    limit: int = 0,
+    on_article: Callable[[ArticleReport], None] | None = None,
+) -> None:
+    """Have the articles of these feeds analysed, or of all; `on_article` hears of each one as it is done."""
+    pipeline = Pipeline(settings, on_article=on_article)
+    register_partitions(pipeline, instance)
+    result = (
+        build_definitions(pipeline)
+        .resolve_job_def(analyze_job.name)
+        .execute_in_process(
+            instance=instance,
+            run_config=analysis_config(feed_ids=feed_ids, limit=limit) | _QUIET,
+            tags={PROCESS_TAG: str(os.getpid())},
+            raise_on_error=False,
+        )
     )
     if not result.success:
         raise FeedAssetsError(_reason(result))

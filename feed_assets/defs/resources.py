@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from feed_assets.analysis import ArticleReport
 from feed_assets.errors import UsageError
 from feed_assets.following import FeedsFile, in_words
 from feed_assets.model import FeedReport
@@ -20,10 +21,12 @@ class Pipeline:
         self,
         configured: Settings | None = None,
         on_report: Callable[[FeedReport], None] | None = None,
+        on_article: Callable[[ArticleReport], None] | None = None,
         clock: Clock = utc_now,
     ) -> None:
         self._configured = configured
         self._on_report = on_report
+        self._on_article = on_article
         self.clock = clock
 
     @cached_property
@@ -58,3 +61,9 @@ class Pipeline:
         if self._on_report is not None:
             self._on_report(report)
         return report
+
+    def analyzed(self, article: ArticleReport) -> ArticleReport:
+        """The same for `feed-assets analyze`."""
+        if self._on_article is not None:
+            self._on_article(article)
+        return article

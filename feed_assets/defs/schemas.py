@@ -113,8 +113,31 @@ STORIES = AssetInfo(
         ("updated_at", "timestamp", "When it last grew"),
     ),
 )
+ANALYSIS = AssetInfo(
+    "article_analysis",
+    "deduped_articles",
+    "What an analyzer says of the articles that the feed brought first: a score, a summary and facts, once per article and version of "
+    "the analyzer (ANALYZER, its prompt and its model). Another version marks partitions as out of date; materialized again, their "
+    "articles of the last ANALYSIS_DAYS are analysed anew, as far as ANALYSIS_DAILY_BUDGET allows.",
+    (
+        ("article_id", "text", "The story"),
+        ("analyzer", "text", "What analysed it"),
+        ("prompt_version", "text", "Fingerprint of what it was told to judge by"),
+        ("feed_id", "text", "The feed that brought the story first"),
+        ("status", "text", "`waiting`, `running`, `done` or `failed`"),
+        ("score", "double", "From 0 to 100; the lower, the better"),
+        ("summary", "text", "Plain text"),
+        ("facts", "json", "List of plain texts"),
+        ("tokens", "bigint", "What it took, where the endpoint says so"),
+        ("attempts", "integer", "How often it was tried"),
+        ("last_error", "text", "Why there is no analysis"),
+        ("analyzed_at", "timestamp", "When the analysis came"),
+        ("next_attempt_at", "timestamp", "When it is tried again"),
+    ),
+)
 # A changed version marks materialized partitions as out of date in the UI.
 CODE_VERSIONS = {asset.name: code_version(asset.name) for asset in (*ASSETS, STORIES)}
+CODE_VERSIONS[ANALYSIS.name] = "none"  # the analyzer's: see `defs/analysis.py`
 UPSTREAM = {asset.name: asset.upstream for asset in ASSETS}
 
 

@@ -31,6 +31,7 @@ ACCEPT = (
     "application/atom+xml, application/rss+xml, application/feed+json, application/rdf+xml;q=0.9, "
     "application/xml;q=0.8, text/xml;q=0.8, application/json;q=0.7, text/html;q=0.3, */*;q=0.1"
 )
+ACCEPT_PAGES = "text/html, application/xhtml+xml, */*;q=0.1"
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _PERMANENT = frozenset({301, 308})
 _CHUNK = 64 * 1024
@@ -61,16 +62,17 @@ class Hop:
 class Fetcher:
     """Fetches feeds over pooled connections; one per batch, shared by its threads."""
 
-    def __init__(self, settings: Settings, clock: Callable[[], datetime], guard: Guard | None = None) -> None:
+    def __init__(self, settings: Settings, clock: Callable[[], datetime], guard: Guard | None = None, *, accept: str = ACCEPT) -> None:
         self._settings = settings
         self._clock = clock
         self._adapter = GuardedAdapter(guard or Guard(allow_private=settings.allow_private_networks), hosts=_POOLED_HOSTS)
         self._headers: dict[str, Any] = {
             "User-Agent": settings.user_agent,
-            "Accept": ACCEPT,
+            "Accept": accept,
             "Accept-Encoding": ACCEPT_ENCODING,
-            "A-IM": "feed",
         }
+        if accept == ACCEPT:
+            self._headers["A-IM"] = "feed"
 
     def first_hop(self, request: FetchRequest) -> Hop:
         return Hop(request, request.url, self._clock())

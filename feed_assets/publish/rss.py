@@ -19,11 +19,13 @@ from xml.parsers import expat
 
 import idna
 
-from feed_assets.model import PublishedItem
+from feed_assets.model import Analysis, PublishedItem
 
 _NAMESPACES = (
     'xmlns:atom="http://www.w3.org/2005/Atom" xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:media="http://search.yahoo.com/mrss/"'
 )
+# Declared where there is something of it in the document.
+_ANALYSIS_NAMESPACE = 'xmlns:analysis="https://github.com/feed-assets/feed_assets/analysis"'
 _NOWHERE = "http://unknown.invalid/"  # a channel must have a link, even when no address of it can be written
 _UNKNOWN_KIND = "application/octet-stream"
 _FIRST_YEAR = 1000  # readers take "0026" for 2026
@@ -91,7 +93,7 @@ def compose_rss(
     title = _words(title) or "Untitled"
     lines = [
         '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<rss version="2.0" {_NAMESPACES}>',
+        _opening(items),
         "<channel>",
         _element("title", title),
         f"<link>{_escaped(_uri(link) or own or _NOWHERE)}</link>",
@@ -101,9 +103,15 @@ def compose_rss(
         lines.append(f'<atom:link href="{_escaped(own)}" rel="self" type="application/rss+xml"/>')
     if language and _LANGUAGE.fullmatch(language):
         lines.append(f"<language>{language}</language>")
-    guids: set[str] = set()
-    body = "\n".join((*(_item(item, guids) for item in items), "</channel>", "</rss>", ""))
-    return Document("\n".join(lines), "<generator>feed_assets</generator>", body)
+    return Document("\n".join(lines), "<generator>feed_assets</generator>", _body(items))
+
+
+def recompose_rss(header: str, items: Sequence[PublishedItem]) -> Document:
+    """Other items under the head that a document has (`Rendered.header`)."""
+    declaration, _, *channel, foot = header.split("\n")
+    if channel[-1].startswith("<lastBuildDate>"):
+        channel.pop()
+    return Document("\n".join((declaration, _opening(items), *channel)), foot, _body(items))
 
 
 def render_rss(*, built_at: datetime, **document: Any) -> Rendered:
@@ -116,6 +124,16 @@ def is_well_formed(xml: str) -> bool:
     except expat.ExpatError:
         return False
     return True
+
+
+def _opening(items: Sequence[PublishedItem]) -> str:
+    more = f" {_ANALYSIS_NAMESPACE}" if any(item.analysis for item in items) else ""
+    return f'<rss version="2.0" {_NAMESPACES}{more}>'
+
+
+def _body(items: Sequence[PublishedItem]) -> str:
+    guids: set[str] = set()
+    return "\n".join((*(_item(item, guids) for item in items), "</channel>", "</rss>", ""))
 
 
 def _item(item: PublishedItem, guids: set[str]) -> str:
@@ -134,6 +152,8 @@ def _item(item: PublishedItem, guids: set[str]) -> str:
     lines.extend(_enclosures(item.extra.get("enclosures") or ()))
     if content := _clean(item.content).strip():
         lines.append(f"<description>{_escaped(content)}</description>")
+    if item.analysis:
+        lines.extend(_analysis(item.analysis))
     lines.append("</item>")
     return "\n".join(lines)
 
@@ -168,6 +188,14 @@ def _enclosures(enclosures: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         else:
             size = f' fileSize="{length}"' if length else ""  # zero is not allowed here
             yield f'<media:content url="{_escaped(url)}" type="{kind}"{size}/>'
+
+
+def _analysis(analysis: Analysis) -> Iterator[str]:
+    yield f"<analysis:score>{analysis.score:g}</analysis:score>"
+    if summary := _words(analysis.summary):
+        yield _element("analysis:summary", summary)
+    for fact in filter(None, map(_words, analysis.facts)):
+        yield _element("analysis:fact", fact)
 
 
 def _media_type(kind: object) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from feed_assets.errors import SettingsError
+from feed_assets.store.analyses import Analyses, AnalysisQueue, AnalysisResult, AnalyzerVersion, ClaimedArticle, day_of
 from feed_assets.store.articles import Articles, CachedFeed, Edition, Memory, RecentHeadline
 from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.deliveries import Backlog, Deliveries, Delivery, Tried
@@ -31,8 +32,12 @@ from feed_assets.urls import mask_password
 __all__ = [
     "DURATIONS",
     "Address",
+    "AnalysisQueue",
+    "AnalysisResult",
+    "AnalyzerVersion",
     "Backlog",
     "CachedFeed",
+    "ClaimedArticle",
     "Delivery",
     "Edition",
     "Group",
@@ -49,6 +54,7 @@ __all__ = [
     "Wanted",
     "connect",
     "database_file",
+    "day_of",
     "open_readers",
     "open_store",
 ]
@@ -66,6 +72,7 @@ class Transaction:
     items: Items
     articles: Articles
     groups: Groups
+    analyses: Analyses
     hosts: Hosts
     reading: Reading
     numbers: Numbers
@@ -81,6 +88,7 @@ class Transaction:
             Items(connection),
             Articles(connection),
             Groups(connection),
+            Analyses(connection),
             Hosts(connection),
             Reading(connection),
             Numbers(connection),

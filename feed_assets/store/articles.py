@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from feed_assets.model import Article, PublishedItem, Stats
+from feed_assets.store.analyses import Analyses
 from feed_assets.store.encoding import encode_json
 from feed_assets.store.engine import Connection
 from feed_assets.store.schedules import to_stats
@@ -115,12 +116,15 @@ class Articles:
         rows = {(feed_id, item_hash): (article_id, feed_id, item_hash) for article_id, feed_id, item_hash in sources}
         self._db.write("save_sources", ("article_id", "feed_id", "item_hash"), rows.values())
 
-    def latest(self, feed_ids: Sequence[str], *, items: int) -> dict[str, list[PublishedItem]]:
-        """The newest `items` of each feed, newest first."""
+    def latest(self, feed_ids: Sequence[str], *, items: int, analyses: bool = False) -> dict[str, list[PublishedItem]]:
+        """The newest `items` of each feed, newest first; with their analyses, when those are wanted."""
         latest: dict[str, list[PublishedItem]] = defaultdict(list)
-        for row in self._db.rows("latest_items", feed_ids=list(feed_ids), items=items):
+        rows = self._db.rows("latest_items", feed_ids=list(feed_ids), items=items)
+        found = Analyses(self._db).of(row["article_id"] for row in rows) if analyses else {}
+        for row in rows:
             item_hash = row.pop("item_hash")
-            latest[row["feed_id"]].append(PublishedItem(**row | {"guid": row["guid"] or item_hash, "extra": row["extra"] or {}}))
+            values = {"guid": row["guid"] or item_hash, "extra": row["extra"] or {}, "analysis": found.get(row["article_id"])}
+            latest[row["feed_id"]].append(PublishedItem(**row | values))
         return latest
 
     def save_stats(self, stats: Iterable[Stats]) -> None:
@@ -142,6 +146,10 @@ class Articles:
     def editions(self, feed_ids: Sequence[str]) -> dict[str, Edition]:
         """What is served of these feeds now, without the texts; feeds never published are left out."""
         return {row.pop("feed_id"): Edition(**row) for row in self._db.rows("editions", feed_ids=list(feed_ids))}
+
+    def locked_editions(self, feed_ids: Sequence[str]) -> dict[str, Edition]:
+        """The same for whoever is to write the next ones: nobody else does until the commit."""
+        return {row.pop("feed_id"): Edition(**row) for row in self._db.rows("lock_editions", feed_ids=list(feed_ids))}
 
     def save_events(self, events: Iterable[tuple[str, str, dict[str, Any], datetime]]) -> None:
         """The outbox: (event_id, event_type, payload, created_at)."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 JSON_COLUMNS = frozenset(
-    {"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra", "reading", "pace"}
+    {"hourly_distribution", "feed_hints", "headers", "raw", "item_refs", "payload", "check_states", "extra", "reading", "pace", "facts"}
 )
 BLOB_COLUMNS = frozenset({"body"})
 BOOLEAN_COLUMNS = frozenset({"enabled", "polling", "enforce_feed_domain", "published_at_estimated"})
@@ -42,10 +42,12 @@ INTEGER_COLUMNS = frozenset(
         "articles",
         "feeds",
         "sources",
+        "requests",
+        "tokens",
     }
 )
 FLOAT_COLUMNS = frozenset(
-    {"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours", "value"}
+    {"articles_per_hour", "current_hour_multiplier", "avg_articles_per_fetch", "observed_articles", "observed_hours", "value", "score"}
 )
 TIME_COLUMNS = frozenset({"fetch_time", "last_fetch_time", "last_successful_fetch"})
 

@@ -34,6 +34,8 @@ class Housekeeping:
         gone["raw_items"] = len(items)
         gone["article_sources"] = self._delete("prune_sources")
         gone["deduped_articles"] = self._delete("prune_articles", before=before(settings.article_retention_days))
+        gone["article_analysis"] = self._delete("prune_analyses")
+        self._delete("prune_spending", before=f"{before(settings.history_retention_days):%Y-%m-%d}")
         gone["dedup_cache"] = self._delete("prune_dedup_cache", now=now)
         self._delete("prune_headlines", now=now)
         gone["headline_groups"] = self._delete("prune_groups")

@@ -36,6 +36,7 @@ class Wanted:
     since: datetime | None = None
     fetched_since: datetime | None = None
     words: Sequence[str] = ()
+    max_score: float | None = None  # of the latest analysis, if there is one
 
 
 class Reading:
@@ -69,6 +70,7 @@ class Reading:
             group_id=wanted.group_id,
             since=wanted.since,
             fetched_since=wanted.fetched_since,
+            max_score=wanted.max_score,
             after_at=after[0] if after else None,
             after_id=after[1] if after else "",
             articles=limit,

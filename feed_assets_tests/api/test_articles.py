@@ -50,7 +50,7 @@ def test_articles_come_newest_first_with_their_columns(press: Client) -> None:
     assert [article["article_id"] for article in answer["articles"]] == ["w00", "w01", "b1"]
     assert set(answer["articles"][0]) == {
         "article_id", "url", "canonical_url", "headline", "source", "feed_id", "published_at", "published_at_estimated", "content",
-        "fetched_at", "group_id",
+        "fetched_at", "group_id", "analysis",
     }  # fmt: skip
     assert datetime.fromisoformat(answer["articles"][0]["published_at"]) == NOW
 

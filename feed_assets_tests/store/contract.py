@@ -29,6 +29,9 @@ TABLES: dict[str, tuple[str, ...]] = {
         "article_changes": "article_id changed_at",
         "headline_groups": "group_id headline first_at last_at articles feeds updated_at",
         "examined_articles": "article_id examined_at",
+        "article_analysis": "article_id analyzer prompt_version feed_id status score summary facts attempts last_error analyzed_at "
+        "next_attempt_at",
+        "analysis_spending": "day requests tokens",
         "batches": "token run_id started_at alive_at",
         "first_responses": "feed_id fetched_at outcome reason status_code url headers body",
     }.items()
@@ -46,6 +49,7 @@ PRIMARY_KEYS: dict[str, set[str]] = {
     "events": {"event_id"},
     "deliveries": {"event_id", "receiver"},
     "headline_groups": {"group_id"},
+    "article_analysis": {"article_id", "analyzer", "prompt_version"},
 }
 
 NULLABLE: dict[str, set[str]] = {

@@ -13,6 +13,7 @@ import duckdb
 import pytest
 
 from feed_assets import catalog
+from feed_assets.analysis import analyze_articles, analyzer_of
 from feed_assets.decide.dedup import item_key
 from feed_assets.errors import StoreError
 from feed_assets.settings import Settings
@@ -38,7 +39,9 @@ COPIED = {
     "raw_items": "* EXCLUDE (content)",  # large, and nobody reads it
     "fetch_history": "*",
     "headline_groups": "*",
+    "article_analysis WHERE status = 'done'": "*",
 }
+PROMPTS = ("noise", "relevance")
 HOLD = "import sys, duckdb; held = duckdb.connect(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
 
 
@@ -91,7 +94,7 @@ def test_whatever_is_written_the_copy_says_the_same(
         add(store, clock, server.publish(f"/{name}", rss("one", "two")), name)
     for step in range(14):
         name = dice.choice(names)
-        what = dice.choice(["refresh", "refresh", "refresh", "edit", "fail", "prune", "delete", "add"])
+        what = dice.choice(["refresh", "refresh", "refresh", "edit", "fail", "prune", "delete", "add", "analyze"])
         clock.advance(days=dice.choice([0.01, 0.2, 40]))
         if what == "edit":
             catalog.edit_feed(store, settings, name, now=clock(), source_name=f"Named in step {step}")
@@ -102,6 +105,11 @@ def test_whatever_is_written_the_copy_says_the_same(
             clock.advance(days=settings.article_retention_days)
             with store.begin() as tx:
                 tx.housekeeping.prune(settings, now=clock(), item_key=item_key)
+        elif what == "analyze":
+            mock = settings.model_copy(
+                update={"analyzer": "mock", "analysis_in_xml": step % 2 == 0, "analysis_prompt": dice.choice(PROMPTS)}
+            )
+            list(analyze_articles(store, mock, analyzer_of(mock), clock=clock, limit=3, patience=0))
         elif what == "delete" and len(names) > 1:
             catalog.delete_feed(store, name, now=clock())
             names.remove(name)

@@ -20,6 +20,7 @@ CREATE OR REPLACE TABLE cached_feeds AS SELECT * FROM source.cached_feeds LIMIT 
 CREATE OR REPLACE TABLE deduped_articles AS SELECT * FROM source.deduped_articles LIMIT 0;
 CREATE OR REPLACE TABLE article_sources AS SELECT * FROM source.article_sources LIMIT 0;
 CREATE OR REPLACE TABLE raw_items AS SELECT * FROM source.raw_items LIMIT 0;
+CREATE OR REPLACE TABLE article_analysis AS SELECT * FROM source.article_analysis LIMIT 0;
 CREATE OR REPLACE TABLE article_changes AS SELECT * FROM source.article_changes LIMIT 0;
 CREATE OR REPLACE TABLE headline_groups AS SELECT * FROM source.headline_groups LIMIT 0;
 CREATE OR REPLACE TABLE fetch_history AS SELECT * FROM source.fetch_history LIMIT 0;
@@ -67,6 +68,9 @@ SELECT feed_id, item_hash FROM article_sources WHERE article_id IN (SELECT artic
 DELETE FROM raw_items WHERE (feed_id, item_hash) IN (SELECT (feed_id, item_hash) FROM changed_items);
 INSERT INTO raw_items BY NAME
 SELECT r.* REPLACE (NULL AS content) FROM source.raw_items r SEMI JOIN changed_items c ON c.feed_id = r.feed_id AND c.item_hash = r.item_hash;
+DELETE FROM article_analysis WHERE article_id IN (SELECT article_id FROM changed);
+INSERT INTO article_analysis BY NAME
+SELECT * FROM source.article_analysis WHERE status = 'done' AND article_id IN (SELECT article_id FROM changed);
 DELETE FROM article_changes WHERE article_id IN (SELECT article_id FROM changed);
 INSERT INTO article_changes BY NAME SELECT * FROM source.article_changes WHERE article_id IN (SELECT article_id FROM changed);
 

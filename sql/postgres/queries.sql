@@ -18,6 +18,14 @@ RETURNING feed_schedules.feed_id;
 SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
 ORDER BY feed_id FOR UPDATE;
 
+-- name: fence_analyses
+SELECT article_id FROM article_analysis WHERE lease_token = :token ORDER BY article_id FOR UPDATE;
+
+-- name: lock_editions
+-- Whoever writes a feed's XML reads what it is made of only after the one before has committed, so that neither loses what the other wrote.
+SELECT feed_id, etag, created_at, updated_at FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
+ORDER BY feed_id FOR UPDATE;
+
 -- name: expire_hosts
 UPDATE host_states SET busy_token = NULL WHERE host IN (
     SELECT host FROM host_states WHERE busy_token IS NOT NULL AND busy_until <= :now ORDER BY host FOR UPDATE SKIP LOCKED

@@ -98,6 +98,9 @@ SELECT * FROM cached_feeds WHERE feed_id = :feed_id;
 -- name: editions
 SELECT feed_id, etag, created_at, updated_at FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
 
+-- name: lock_editions
+SELECT feed_id, etag, created_at, updated_at FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
 -- name: save_events
 INSERT INTO events (event_id, event_type, payload, created_at)
 SELECT event_id, event_type, payload, created_at FROM incoming

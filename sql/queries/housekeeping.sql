@@ -38,6 +38,11 @@ DELETE FROM headline_groups WHERE group_id NOT IN (SELECT group_id FROM deduped_
 -- name: prune_examined
 -- Of articles that no window reaches any more.
 DELETE FROM examined_articles WHERE examined_at < :before RETURNING article_id;
+-- name: prune_analyses
+DELETE FROM article_analysis WHERE article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING article_id;
+
+-- name: prune_spending
+DELETE FROM analysis_spending WHERE day < :before RETURNING day;
 
 -- name: prune_dedup_cache
 -- What is remembered of an article that is still there stays.

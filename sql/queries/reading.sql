@@ -29,6 +29,10 @@ WHERE (CAST(:source AS TEXT) IS NULL OR a.source = :source)
   AND (CAST(:word_2 AS TEXT) IS NULL OR a.headline ILIKE :word_2 ESCAPE '\')
   AND (CAST(:word_3 AS TEXT) IS NULL OR a.headline ILIKE :word_3 ESCAPE '\')
   AND (CAST(:word_4 AS TEXT) IS NULL OR a.headline ILIKE :word_4 ESCAPE '\')
+  AND (CAST(:max_score AS DOUBLE PRECISION) IS NULL OR NOT EXISTS (
+          SELECT 1 FROM article_analysis n
+          WHERE n.article_id = a.article_id AND n.status = 'done' AND n.score > CAST(:max_score AS DOUBLE PRECISION)
+            AND n.analyzed_at = (SELECT max(l.analyzed_at) FROM article_analysis l WHERE l.article_id = a.article_id AND l.status = 'done')))
   AND (CAST(:after_at AS TIMESTAMPTZ) IS NULL OR least(a.published_at, a.fetched_at) < :after_at
        OR (least(a.published_at, a.fetched_at) = :after_at AND a.article_id < :after_id))
 ORDER BY least(a.published_at, a.fetched_at) DESC, a.article_id DESC
@@ -48,6 +52,10 @@ WHERE c.feed_id = :feed_id
   AND (CAST(:word_2 AS TEXT) IS NULL OR a.headline ILIKE :word_2 ESCAPE '\')
   AND (CAST(:word_3 AS TEXT) IS NULL OR a.headline ILIKE :word_3 ESCAPE '\')
   AND (CAST(:word_4 AS TEXT) IS NULL OR a.headline ILIKE :word_4 ESCAPE '\')
+  AND (CAST(:max_score AS DOUBLE PRECISION) IS NULL OR NOT EXISTS (
+          SELECT 1 FROM article_analysis n
+          WHERE n.article_id = a.article_id AND n.status = 'done' AND n.score > CAST(:max_score AS DOUBLE PRECISION)
+            AND n.analyzed_at = (SELECT max(l.analyzed_at) FROM article_analysis l WHERE l.article_id = a.article_id AND l.status = 'done')))
   AND (CAST(:after_at AS TIMESTAMPTZ) IS NULL OR c.moment_at < :after_at
        OR (c.moment_at = :after_at AND c.article_id < :after_id))
 ORDER BY c.moment_at DESC, c.article_id DESC
