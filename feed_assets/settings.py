@@ -93,7 +93,11 @@ class Settings(BaseModel):
     raw_retention_days: int = Field(7, ge=0, le=3650, description="Days for which raw responses are kept for replay.")
     article_retention_days: int = Field(365, ge=1, le=36_500, description="Days for which articles are kept.")
     history_retention_days: int = Field(30, ge=1, le=3650, description="Days for which fetch attempts are kept.")
+    event_retention_days: int = Field(30, ge=1, le=3650, description="Days for which events (`articles.new`, `feed.dead` ...) are kept.")
     dagster_retention_days: int = Field(30, ge=1, le=3650, description="Days for which finished Dagster runs are kept.")
+    dagster_max_runs: int = Field(
+        10_000, ge=10, le=10_000_000, description="No more finished Dagster runs than this are kept, however young they are."
+    )
 
     analyzer: Literal["none"] = Field("none", description="What analyses articles; there is no analyzer in this version.")
     api_host: str = Field("127.0.0.1", description="Address the HTTP API listens on.")

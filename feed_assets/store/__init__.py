@@ -18,7 +18,8 @@ from feed_assets.store.batches import Batches, InFlight
 from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
 from feed_assets.store.hosts import Hosts
-from feed_assets.store.housekeeping import Housekeeping
+from feed_assets.store.housekeeping import RULES as PRUNED
+from feed_assets.store.housekeeping import Housekeeping, Outdated
 from feed_assets.store.items import Items
 from feed_assets.store.migrations import migrate
 from feed_assets.store.reading import Address, Reading, Wanted
@@ -28,11 +29,13 @@ from feed_assets.urls import mask_password
 
 __all__ = [
     "DURATIONS",
+    "PRUNED",
     "Address",
     "CachedFeed",
     "Edition",
     "InFlight",
     "Memory",
+    "Outdated",
     "Queue",
     "RecentHeadline",
     "Signal",
@@ -96,8 +99,13 @@ class Store:
     def migrate(self) -> list[str]:
         return migrate(self.engine)
 
-    def vacuum(self) -> None:
-        self.engine.vacuum()
+    def vacuum(self, *, thorough: bool = False) -> None:
+        """Give space back; `thorough` whatever it costs, else if it is worth it."""
+        self.engine.vacuum(thorough=thorough)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.engine.size()
 
     def close(self) -> None:
         self.engine.close()

@@ -1,48 +1,112 @@
 -- Queries of feed_assets/store/housekeeping.py; see README.md in this folder.
+-- For each table: which rows are outdated (at most :most), and how such rows are dropped. A row that changed meanwhile stays.
 
--- name: prune_headlines
-DELETE FROM recent_headlines WHERE expires_at < :now RETURNING headline_key;
-
--- name: prune_raw_fetches
+-- name: outdated_raw_fetches
 -- The latest response of a feed is kept, however old: a replay needs it.
-DELETE FROM raw_fetches
+SELECT fetch_id, octet_length(body) AS bytes FROM raw_fetches
 WHERE fetched_at < :before
   AND ((feed_id, fetched_at) NOT IN (SELECT feed_id, max(fetched_at) FROM raw_fetches GROUP BY feed_id)
        OR feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at < :before))
-RETURNING fetch_id;
+LIMIT :most;
 
--- name: prune_history
-DELETE FROM fetch_history WHERE fetch_time < :before RETURNING fetch_id;
+-- name: drop_raw_fetches
+DELETE FROM raw_fetches USING incoming i WHERE raw_fetches.fetch_id = i.fetch_id;
 
--- name: prune_raw_items
+-- name: outdated_fetch_history
+SELECT fetch_id, CAST(NULL AS BIGINT) AS bytes FROM fetch_history WHERE fetch_time < :before LIMIT :most;
+
+-- name: drop_fetch_history
+DELETE FROM fetch_history USING incoming i WHERE fetch_history.fetch_id = i.fetch_id;
+
+-- name: outdated_raw_items
 -- An item of the document that its feed shows now is kept, however old it is: it would come back as new.
-DELETE FROM raw_items
+SELECT feed_id, item_hash, last_seen_at, CAST(NULL AS BIGINT) AS bytes FROM raw_items
 WHERE last_seen_at < :before
   AND ((feed_id, last_seen_at) NOT IN (SELECT feed_id, max(last_seen_at) FROM raw_items GROUP BY feed_id)
        OR feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at < :before))
-RETURNING feed_id, item_hash;
+LIMIT :most;
 
--- name: prune_sources
-DELETE FROM article_sources WHERE NOT EXISTS (
-    SELECT 1 FROM raw_items r WHERE r.feed_id = article_sources.feed_id AND r.item_hash = article_sources.item_hash
-)
-RETURNING article_id;
+-- name: drop_raw_items
+DELETE FROM raw_items USING incoming i
+WHERE raw_items.feed_id = i.feed_id AND raw_items.item_hash = i.item_hash AND raw_items.last_seen_at = i.last_seen_at;
 
--- name: prune_articles
-DELETE FROM deduped_articles WHERE fetched_at < :before AND article_id NOT IN (SELECT article_id FROM article_sources) RETURNING article_id;
+-- name: outdated_article_sources
+SELECT feed_id, item_hash, CAST(NULL AS BIGINT) AS bytes FROM article_sources c
+WHERE NOT EXISTS (SELECT 1 FROM raw_items r WHERE r.feed_id = c.feed_id AND r.item_hash = c.item_hash)
+   OR (feed_id, item_hash) IN (SELECT feed_id, item_hash FROM @outdated_raw_items AS gone)
+LIMIT :most;
 
--- name: prune_dedup_cache
--- What is remembered of an article that is still there stays.
-DELETE FROM dedup_cache WHERE expires_at < :now AND article_id NOT IN (SELECT article_id FROM deduped_articles) RETURNING content_hash;
+-- name: drop_article_sources
+DELETE FROM article_sources USING incoming i
+WHERE article_sources.feed_id = i.feed_id AND article_sources.item_hash = i.item_hash
+  AND NOT EXISTS (SELECT 1 FROM raw_items r WHERE r.feed_id = i.feed_id AND r.item_hash = i.item_hash);
 
--- name: prune_events
+-- name: outdated_deduped_articles
+SELECT article_id, CAST(NULL AS BIGINT) AS bytes FROM deduped_articles
+WHERE fetched_at < :before AND article_id NOT IN (
+    SELECT article_id FROM article_sources
+    WHERE (feed_id, item_hash) NOT IN (SELECT feed_id, item_hash FROM @outdated_article_sources AS gone))
+LIMIT :most;
+
+-- name: drop_deduped_articles
+DELETE FROM deduped_articles USING incoming i
+WHERE deduped_articles.article_id = i.article_id
+  AND NOT EXISTS (SELECT 1 FROM article_sources c WHERE c.article_id = i.article_id);
+
+-- name: outdated_dedup_cache
+-- What is remembered of an article that is still there stays; so does what a feed may still show: until its next document is read, nobody
+-- knows, and that renews what is in it (see `commit.py`).
+SELECT content_hash, expires_at, CAST(NULL AS BIGINT) AS bytes FROM dedup_cache d
+WHERE expires_at < :before
+  AND article_id NOT IN (SELECT article_id FROM deduped_articles)
+  AND NOT EXISTS (
+      SELECT 1 FROM feed_schedules s JOIN feeds f ON f.feed_id = s.feed_id
+      WHERE s.feed_id = d.feed_id AND f.deleted_at IS NULL AND CAST(s.reading ->> 'at' AS TIMESTAMPTZ) <= d.expires_at)
+LIMIT :most;
+
+-- name: drop_dedup_cache
+DELETE FROM dedup_cache USING incoming i WHERE dedup_cache.content_hash = i.content_hash AND dedup_cache.expires_at = i.expires_at;
+
+-- name: outdated_events
 -- Delivered or not: news of a month ago is no news.
-DELETE FROM events WHERE created_at < :before RETURNING event_id;
+SELECT event_id, CAST(NULL AS BIGINT) AS bytes FROM events WHERE created_at < :before LIMIT :most;
 
--- name: prune_changes
-DELETE FROM article_changes WHERE changed_at < :before RETURNING article_id;
+-- name: drop_events
+DELETE FROM events USING incoming i WHERE events.event_id = i.event_id;
 
--- name: prune_hosts
-DELETE FROM host_states
+-- name: outdated_recent_headlines
+SELECT headline_key, expires_at, CAST(NULL AS BIGINT) AS bytes FROM recent_headlines WHERE expires_at < :before LIMIT :most;
+
+-- name: drop_recent_headlines
+DELETE FROM recent_headlines USING incoming i
+WHERE recent_headlines.headline_key = i.headline_key AND recent_headlines.expires_at = i.expires_at;
+
+-- name: outdated_article_changes
+SELECT article_id, changed_at, CAST(NULL AS BIGINT) AS bytes FROM article_changes WHERE changed_at < :before LIMIT :most;
+
+-- name: drop_article_changes
+DELETE FROM article_changes USING incoming i WHERE article_changes.article_id = i.article_id AND article_changes.changed_at = i.changed_at;
+
+-- name: outdated_host_states
+SELECT host, CAST(NULL AS BIGINT) AS bytes FROM host_states
 WHERE busy_token IS NULL AND coalesce(last_request_at, :before) <= :before AND coalesce(blocked_until, :before) <= :before
-RETURNING host;
+LIMIT :most;
+
+-- name: drop_host_states
+DELETE FROM host_states USING incoming i WHERE host_states.host = i.host AND host_states.busy_token IS NULL;
+
+-- name: outdated_first_responses
+-- Nobody came for them while they were fresh.
+SELECT feed_id, fetched_at, octet_length(body) AS bytes FROM first_responses WHERE fetched_at < :before LIMIT :most;
+
+-- name: drop_unused_first_responses
+DELETE FROM first_responses USING incoming i WHERE first_responses.feed_id = i.feed_id AND first_responses.fetched_at = i.fetched_at;
+
+-- name: outdated_cached_feeds
+-- The XML of feeds that were deleted long ago.
+SELECT feed_id, CAST(NULL AS BIGINT) AS bytes FROM cached_feeds WHERE feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at < :before)
+LIMIT :most;
+
+-- name: drop_cached_feeds
+DELETE FROM cached_feeds USING incoming i
+WHERE cached_feeds.feed_id = i.feed_id AND cached_feeds.feed_id IN (SELECT feed_id FROM feeds WHERE deleted_at IS NOT NULL);
