@@ -6,7 +6,7 @@ Knows how long a portion may take; what is outdated is known to `store/housekeep
 from __future__ import annotations
 
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -31,21 +31,25 @@ def outdated(store: Store, settings: Settings, *, now: datetime) -> list[Outdate
 
 
 def prune(store: Store, settings: Settings, *, now: datetime, pause: Callable[[float], None] = time.sleep) -> Iterator[tuple[str, int]]:
-    """Delete what is past its retention; gives (table, rows) after each portion. Ending it early is no harm: the next one goes on."""
-    for rule in PRUNED:
-        portion = _PORTION
-        while True:
-            began = time.monotonic()
-            with store.begin() as tx:
-                rows = tx.housekeeping.prune(rule, settings, now=now, item_key=item_key, most=portion)
-            took = time.monotonic() - began
-            yield rule.table, rows
-            if rows < portion:
-                break
+    """Delete what is past its retention; gives (table, rows) as they go. Ending it early is no harm: the next one goes on."""
+    waiting, portion = deque(PRUNED), _PORTION
+    while waiting:
+        gone, began = [], time.monotonic()
+        with store.begin() as tx:
+            room = portion
+            while waiting and room:
+                rows = tx.housekeeping.prune(waiting[0], settings, now=now, item_key=item_key, most=room)
+                gone.append((waiting[0].table, rows))
+                room -= rows
+                if room:  # less than there was room for: no more is left
+                    waiting.popleft()
+            if not waiting:
+                tx.housekeeping.finish(now=now)
+        took = time.monotonic() - began
+        yield from gone
+        if waiting:
             portion = min(portion * 2, _LARGEST) if took < _QUICK else max(portion // 2, _SMALLEST) if took > _SLOW else portion
             pause(min(took, _LONGEST_PAUSE))  # half of the time belongs to others
-    with store.begin() as tx:
-        tx.housekeeping.finish(now=now)
 
 
 def summed(portions: Iterator[tuple[str, int]]) -> dict[str, int]:
@@ -84,5 +88,5 @@ def _tonight(feeds: Sequence[str], now: datetime) -> Iterator[Sequence[str]]:
     """All feeds in portions; of very many, others each night."""
     nights = -(-len(feeds) // _FEEDS_A_NIGHT) or 1
     first = now.toordinal() % nights * _FEEDS_A_NIGHT
-    for start in range(first, min(first + _FEEDS_A_NIGHT, len(feeds)), _FEEDS):
-        yield feeds[start : start + _FEEDS]
+    chosen = feeds[first : first + _FEEDS_A_NIGHT]
+    yield from (chosen[start : start + _FEEDS] for start in range(0, len(chosen), _FEEDS))
