@@ -1,6 +1,6 @@
 """A year of simulated operation: how large the database and Dagster's storage are after each month, and whether anything came back.
 
-    python -m benchmarks.year [--feeds 1000] [--days 365] [--every 4] [--engine duckdb]
+    python -m benchmarks.year [--feeds 1000] [--days 365] [--every 5] [--engine duckdb]
 
 Feeds publish an item a day and are asked every few days; every document is read, stored and published by the code that runs use, some
 feeds are told to Dagster by a real run. Our tables are pruned each night, Dagster's runs at the end of each month. With Postgres, Dagster's
@@ -29,8 +29,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--feeds", type=int, default=1000)
     parser.add_argument("--days", type=int, default=365)
-    parser.add_argument("--every", type=int, default=4, help="days between two fetches of a feed")
+    parser.add_argument("--every", type=int, default=5, help="days between two fetches of a feed")
     parser.add_argument("--told", type=int, default=25, help="feeds that Dagster hears of each time")
+    parser.add_argument("--max-runs", type=int, default=30, help="Dagster runs that are kept")
     parser.add_argument("--engine", choices=ENGINES, default="duckdb")
     options = parser.parse_args()
     began = time.monotonic()
@@ -40,7 +41,9 @@ def main() -> None:
         settings = make_settings(Path(folder), DATABASE_URL=url, **RETENTION)
         storage = {"storage": {"postgres": {"postgres_url": new_postgres_database()}}} if postgres else {}
         with dg.DagsterInstance.local_temp(folder, overrides=storage) as instance:
-            year = Year(open_store(url), settings, instance, feeds=options.feeds, every=options.every, told=options.told)
+            year = Year(
+                open_store(url), settings, instance, feeds=options.feeds, every=options.every, told=options.told, most_runs=options.max_runs
+            )
             print(f"\n{options.engine}: {options.feeds} feeds, {options.days} days\n", flush=True)
             print(f"| month | database | Dagster | runs | {' | '.join(TABLES)} |\n{'|---' * (4 + len(TABLES))}|", flush=True)
             months = []
