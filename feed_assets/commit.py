@@ -112,6 +112,7 @@ def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], fe
     compared = {a.feed_id: compare(drafts[a.feed_id], known.get(a.feed_id, ()), a.claim.schedule.identity_mode) for a in reading}
     # Items that were stored and pruned long ago are not new, though no row of them is left.
     pruned = tx.articles.remembered(item_key(feed_id, item.item_hash) for feed_id, changes in compared.items() for item in changes.new)
+    tx.articles.remember(_still_shown(settings, reading, compared, pruned))
     policy = Policy.of(settings)
     return [
         decide(
@@ -124,6 +125,21 @@ def _decide(tx: Transaction, settings: Settings, attempts: Sequence[Attempt], fe
         )
         for a in attempts
     ]
+
+
+def _still_shown(
+    settings: Settings, reading: Sequence[Attempt], compared: Mapping[str, Changes], pruned: Mapping[str, str]
+) -> Iterator[Memory]:
+    """Pruned items that stand in a document again, to be remembered for as long as new ones."""
+    for attempt in reading:
+        now = attempt.result.fetched_at
+        for item in compared[attempt.feed_id].new:
+            if (key := item_key(attempt.feed_id, item.item_hash)) in pruned:
+                yield Memory(key, attempt.feed_id, pruned[key], now, now + _memory(settings))
+
+
+def _memory(settings: Settings) -> timedelta:
+    return timedelta(days=settings.article_retention_days + settings.dedup_retention_days)
 
 
 def recognised(tx: Transaction, drafts: Mapping[str, Sequence[Draft]], modes: Mapping[str, str]) -> dict[str, list[KnownItem]]:
@@ -169,7 +185,7 @@ class Stories:
     def __init__(self, tx: Transaction, settings: Settings, *, replay: bool = False) -> None:
         self._tx = tx
         self._replay = replay
-        self._memory = timedelta(days=settings.article_retention_days + settings.dedup_retention_days)
+        self._memory = _memory(settings)
         self._batch: list[tuple[Feed, str, datetime, Item]] = []
 
     def add(self, feed: Feed, fetch_id: str, fetched_at: datetime, items: Sequence[Item]) -> None:

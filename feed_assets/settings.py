@@ -104,7 +104,11 @@ class Settings(BaseModel):
     raw_retention_days: int = Field(7, ge=0, le=3650, description="Days for which raw responses are kept for replay.")
     article_retention_days: int = Field(365, ge=1, le=36_500, description="Days for which articles are kept.")
     history_retention_days: int = Field(30, ge=1, le=3650, description="Days for which fetch attempts are kept.")
+    event_retention_days: int = Field(30, ge=1, le=3650, description="Days for which events (`articles.new`, `feed.dead` ...) are kept.")
     dagster_retention_days: int = Field(30, ge=1, le=3650, description="Days for which finished Dagster runs are kept.")
+    dagster_max_runs: int = Field(
+        10_000, ge=10, le=10_000_000, description="No more finished Dagster runs than this are kept, however young they are."
+    )
 
     grouping_window_hours: int = Field(48, ge=1, le=336, description="Articles told within so many hours may belong to one story.")
     grouping_threshold_articles: int = Field(

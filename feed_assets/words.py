@@ -47,3 +47,15 @@ def size_of(size: float) -> str:
 def in_words(reason: str | None) -> str:
     """What an error means and what to do about it; nothing when the reason says it all."""
     return next((words for start, words in _MEANINGS if reason and reason.startswith(start)), "")
+
+
+def size(count: int | None) -> str:
+    """Bytes as people say them: 12.3 MB."""
+    if count is None:
+        return "-"
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB"):
+        if value < 1000:
+            break
+        value, unit = value / 1000, larger
+    return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"

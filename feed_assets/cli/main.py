@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from feed_assets import __version__
-from feed_assets.cli import analyzing, events, feed, refreshing, root_domain
-from feed_assets.cli.backing_up import backup
+from feed_assets.cli import analyzing, database, events, feed, refreshing, root_domain
 from feed_assets.cli.context import close_all, opened
 from feed_assets.cli.doctor.command import doctor
-from feed_assets.cli.output import be_quiet, out, print_json, print_table, say
+from feed_assets.cli.output import be_quiet, out, print_json, print_table
 from feed_assets.cli.ports import free_port
 from feed_assets.cli.simulating import run_simulation
 from feed_assets.cli.status import status
 from feed_assets.cli.up import up
 from feed_assets.errors import FeedAssetsError
 from feed_assets.logs import configure_logging
-from feed_assets.settings import describe_settings, settings
+from feed_assets.settings import describe_settings
 from feed_assets.store import open_readers
 
 app = typer.Typer(
@@ -28,16 +27,14 @@ app = typer.Typer(
     help="Polls RSS, Atom and JSON feeds politely and shows each as a partition of a Dagster asset graph.",
     epilog="Start with: feed-assets up --demo",
 )
-db = typer.Typer(no_args_is_help=True, help="Look after the database.")
 app.add_typer(feed.app, name="feed")
 app.add_typer(root_domain.app, name="root-domain")
 app.add_typer(events.app, name="events")
-app.add_typer(db, name="db")
+app.add_typer(database.app, name="db")
 app.command(epilog="Example: feed-assets up --demo --port 3001")(up)
 app.command(epilog="Example: feed-assets refresh --all")(refreshing.refresh)
 app.command(epilog="Example: feed-assets replay bbc-world")(refreshing.replay)
 app.command(epilog="Example: feed-assets analyze bbc-world --limit 20")(analyzing.analyze)
-db.command(epilog="Example: feed-assets db backup feeds-monday.duckdb")(backup)
 app.command("simulate", epilog="Example: feed-assets simulate --from-database --max-minutes 60")(run_simulation)
 app.command(epilog="Example: feed-assets status --watch")(status)
 app.command(epilog="Example: feed-assets doctor")(doctor)
@@ -77,15 +74,6 @@ def config(as_json: Annotated[bool, typer.Option("--json", help="For programs.")
     else:
         columns = ("setting", "value", "source", "description")
         print_table(columns, ([str(row[name]) for name in columns] for row in rows))
-
-
-@db.command(epilog="Example: feed-assets db migrate")
-def migrate() -> None:
-    """Bring the database's schema up to date. Every command does this by itself; this one says what it did."""
-    from feed_assets.store import connect
-
-    applied = connect(settings().store_url).migrate()
-    say(f"applied {', '.join(applied)}" if applied else "the schema is up to date")
 
 
 def _quiet_first(arguments: list[str]) -> list[str]:

@@ -58,14 +58,15 @@ def decide(attempt: Attempt, feed: Feed, changes: Changes, *, stored_before: int
         checks += health.document_checks(attempt.parsed, changes, stored_before, result)
     schedule = _schedule(attempt, next_run, policy.alert_after_errors)
     if attempt.parsed is not None:
-        schedule = _with_reading(schedule, attempt.parsed, changes, kept)
+        schedule = _with_reading(schedule, attempt.parsed, changes, kept, result.fetched_at)
     return Decision(attempt, feed, changes, news, schedule, stats, next_run, tuple(checks))
 
 
-def _with_reading(schedule: Schedule, parsed: ParsedFeed, changes: Changes, kept: int) -> Schedule:
+def _with_reading(schedule: Schedule, parsed: ParsedFeed, changes: Changes, kept: int, now: datetime) -> Schedule:
     """How the document was read, and what of it was dropped: `feed show` tells it."""
     items = len(changes.new) + len(changes.changed) + len(changes.known)
     reading = {
+        "at": now.isoformat(),
         "format": parsed.format,
         "read": parsed.reading,
         "encoding": parsed.encoding,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ _LATE = timedelta(days=2)  # publishers who add items with dates older than this
 _LESSON = timedelta(hours=3)  # time without items is noted in pieces of this length: a poll that brings nothing changes nothing
 _PRIOR_HOURS = 7.2  # thin data is pulled towards one article a day, as if we had watched for so long
 _PRIOR_PER_HOUR = 1 / 24
+_STEP, _OLD_STEP, _RECENT = timedelta(days=1), timedelta(days=7), timedelta(days=30)  # in which a past is learned anew
 _MEMORY_FETCHES = 20.0  # averaging window of articles per fetch
 
 
@@ -42,6 +44,33 @@ def learn(stats: Stats, published: Sequence[datetime], *, now: datetime, new: in
 def missed(stats: Stats, *, now: datetime) -> Stats:
     """The statistics after a fetch that failed: nothing was learned."""
     return replace(stats, last_fetch_time=now, current_hour_multiplier=pace.multiplier(stats.pace, now.timestamp()), updated_at=now)
+
+
+def relearn(stats: Stats, published: Sequence[datetime], *, stored: int, now: datetime) -> Stats:
+    """The statistics as if they were learned anew, in a few steps, from when these items were published: what has drifted is put right.
+
+    Watched is the time since the oldest of them, which only says where that begins; `stored` is how many items there are at least.
+    """
+    until = stats.learned_until or stats.last_successful_fetch or now
+    moments = sorted(min(moment, until) for moment in published)
+    counted = max(stats.total_articles_fetched, stored)
+    if len(moments) < 2 or moments[0] >= until:
+        return replace(stats, total_articles_fetched=counted)
+    fresh = replace(stats, observed_articles=0.0, observed_hours=0.0, pace=(), newest_item_at=moments[0])
+    since, place = moments[0], 1
+    while since < until:
+        end = min(since + (_OLD_STEP if until - since > _RECENT else _STEP), until)
+        upto = bisect_right(moments, end)
+        fresh = _learned(fresh, moments[place:upto], since, end)
+        fresh = replace(fresh, newest_item_at=moments[upto - 1])
+        since, place = end, upto
+    return replace(
+        fresh,
+        total_articles_fetched=counted,
+        learned_until=until,
+        current_hour_multiplier=pace.multiplier(fresh.pace, now.timestamp()),
+        updated_at=now,
+    )
 
 
 def rate(articles: float, hours: float) -> float:

@@ -1,53 +1,60 @@
-"""Housekeeping, visible in the UI: prune our tables, and Dagster's runs that left nothing behind."""
+"""Housekeeping, visible in the UI: prune our tables and Dagster's runs, put the statistics right, give space back."""
 
-from datetime import datetime, timedelta
+from dataclasses import asdict
+from datetime import timedelta
 
 import dagster as dg
 
-from feed_assets.decide.dedup import item_key
+from feed_assets.defs.forgetting import Forgotten, forget
 from feed_assets.defs.resources import Pipeline
-
-_FINISHED = [dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED]
-_RUNS_AT_ONCE = 1000
+from feed_assets.housekeeping import prune, recalculate, summed
 
 
-@dg.op(description="Delete rows past their retention and give space back.")
+@dg.op(description="Delete rows past their retention, portion by portion.")
 def prune_tables(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
-    with pipeline.store.begin() as tx:
-        gone = tx.housekeeping.prune(pipeline.settings, now=pipeline.clock(), item_key=item_key)
-    pipeline.store.vacuum()
+    gone = summed(prune(pipeline.store, pipeline.settings, now=pipeline.clock()))
     context.log.info("pruned: " + ", ".join(f"{count} {table}" for table, count in gone.items()))
     context.add_output_metadata(dict(gone))
 
 
 @dg.op(
-    description="Delete finished runs past their retention that materialized nothing; runs with materializations are the feeds' history."
+    description="Delete finished runs that are too old or too many, with their events; the newest materialization of each partition "
+    "and the newest verdict of each check stay."
 )
 def prune_runs(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
-    before = pipeline.clock() - timedelta(days=pipeline.settings.dagster_retention_days)
-    deleted = sum(_delete_if_empty(context.instance, run_id) for run_id in _finished_runs(context.instance, before))
-    context.log.info(f"pruned {deleted} Dagster runs that finished before {before:%Y-%m-%d}")
-    context.add_output_metadata({"runs": deleted})
+    settings = pipeline.settings
+    before = pipeline.clock() - timedelta(days=settings.dagster_retention_days)
+    gone = sum(forget(context.instance, before=before, most=settings.dagster_max_runs), Forgotten())
+    context.log.info(f"pruned {gone.runs} Dagster runs that ended before {before:%Y-%m-%d} or were more than {settings.dagster_max_runs}")
+    context.add_output_metadata(asdict(gone))
 
 
-@dg.job(description="Prune what is past its retention, in our tables and in Dagster's.", executor_def=dg.in_process_executor)
+@dg.op(
+    description="Learn the pace of each feed again from its stored items, so that nothing drifts. Feeds that are being fetched are left."
+)
+def recalculate_stats(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
+    feeds = sum(recalculate(pipeline.store, pipeline.settings, now=pipeline.clock()))
+    context.log.info(f"recalculated the statistics of {feeds} feeds")
+    context.add_output_metadata({"feeds": feeds})
+
+
+@dg.op(description="Give space back to the disk, after everything was pruned.", ins={"after": dg.In(dg.Nothing)})
+def give_space_back(context: dg.OpExecutionContext, pipeline: dg.ResourceParam[Pipeline]) -> None:
+    before = pipeline.store.size()
+    pipeline.store.vacuum()
+    after = pipeline.store.size()
+    context.log.info(f"the database has {after:,} bytes; it had {before:,}")
+    context.add_output_metadata({"bytes_before": before, "bytes_after": after})
+
+
+@dg.job(
+    description="Prune what is past its retention, in our tables and in Dagster's; statistics; space.", executor_def=dg.in_process_executor
+)
 def housekeeping() -> None:
-    prune_tables()
+    give_space_back(after=[prune_tables(), recalculate_stats()])
     prune_runs()
 
 
 housekeeping_schedule = dg.ScheduleDefinition(
     name="housekeeping_schedule", job=housekeeping, cron_schedule="17 3 * * *", default_status=dg.DefaultScheduleStatus.RUNNING
 )
-
-
-def _finished_runs(instance: dg.DagsterInstance, before: datetime) -> list[str]:
-    filters = dg.RunsFilter(statuses=_FINISHED, updated_before=before)
-    return [record.dagster_run.run_id for record in instance.get_run_records(filters, limit=_RUNS_AT_ONCE, ascending=True)]
-
-
-def _delete_if_empty(instance: dg.DagsterInstance, run_id: str) -> bool:
-    if instance.all_logs(run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION):
-        return False
-    instance.delete_run(run_id)
-    return True

@@ -21,7 +21,8 @@ from feed_assets.store.engine import Connection, Engine
 from feed_assets.store.feeds import Feeds
 from feed_assets.store.groups import Group, GroupingQueue, Groups
 from feed_assets.store.hosts import Hosts
-from feed_assets.store.housekeeping import Housekeeping
+from feed_assets.store.housekeeping import RULES as PRUNED
+from feed_assets.store.housekeeping import Housekeeping, Outdated
 from feed_assets.store.items import Items
 from feed_assets.store.migrations import may_write, migrate, schema_versions
 from feed_assets.store.reading import Address, Reading, Wanted
@@ -31,6 +32,7 @@ from feed_assets.urls import mask_password
 
 __all__ = [
     "DURATIONS",
+    "PRUNED",
     "Address",
     "AnalysisQueue",
     "AnalysisResult",
@@ -44,6 +46,7 @@ __all__ = [
     "GroupingQueue",
     "InFlight",
     "Memory",
+    "Outdated",
     "Queue",
     "RecentHeadline",
     "Signal",
@@ -123,8 +126,13 @@ class Store:
     def may_write(self) -> bool:
         return may_write(self.engine)
 
-    def vacuum(self) -> None:
-        self.engine.vacuum()
+    def vacuum(self, *, thorough: bool = False) -> None:
+        """Give space back; `thorough` whatever it costs, else if it is worth it."""
+        self.engine.vacuum(thorough=thorough)
+
+    def size(self) -> int:
+        """Bytes on disk."""
+        return self.engine.size()
 
     def backup(self, target: Path) -> int:
         """A copy of everything at one moment, in a new file; its size in bytes."""

@@ -133,6 +133,9 @@ class Articles:
     def stats(self, feed_id: str) -> Stats | None:
         return next(map(to_stats, self._db.rows("get_stats", feed_id=feed_id)), None)
 
+    def stats_of(self, feed_ids: Sequence[str]) -> dict[str, Stats]:
+        return {row["feed_id"]: to_stats(row) for row in self._db.rows("stats_of", feed_ids=list(feed_ids))} if feed_ids else {}
+
     def save_cached(self, cached: Iterable[CachedFeed]) -> None:
         self._db.write(
             "save_cached_feeds",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import os
 import random
 import shutil
@@ -19,6 +20,7 @@ import duckdb
 
 from feed_assets.errors import StoreError, Unstorable, UsageError
 from feed_assets.store.columns import kind
+from feed_assets.store.compacting import is_wasteful, rewrite
 from feed_assets.store.engine import Row
 from feed_assets.store.queries import load_queries
 
@@ -32,6 +34,7 @@ _FRAME_TYPES = {
     "blob": "object",
 }
 
+_log = logging.getLogger(__name__)
 _REFUSED = (duckdb.DataError, duckdb.ConstraintException)
 _NO_DOWNLOADS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
@@ -102,13 +105,19 @@ class DuckDBEngine:
                         raw.execute("ROLLBACK")
                 self._file.detach()
 
-    def vacuum(self) -> None:
+    def vacuum(self, *, thorough: bool = False) -> None:
         with self._file.turn:
             raw = self._open(read_only=False)
             try:
                 raw.execute("CHECKPOINT")
+                wanted = thorough or is_wasteful(raw)
             finally:
                 self._file.detach()
+            if wanted and not rewrite(self.path, _NO_DOWNLOADS):
+                _log.warning("%s is in use just now; it was not compacted", self.path)
+
+    def size(self) -> int:
+        return sum(path.stat().st_size for path in (self.path, self.path.with_name(f"{self.path.name}.wal")) if path.exists())
 
     def backup(self, target: Path) -> int:
         """A copy of the file while we hold it for reading: nobody writes, and all that was committed is in it.
@@ -181,6 +190,11 @@ class DuckDBConnection:
             }
             for row in cursor.fetchall()
         ]
+
+    def measure(self, query: str, /, **parameters: Any) -> tuple[int, int | None]:
+        counted = f"SELECT count(*), CAST(sum(bytes) AS BIGINT) FROM ({self._queries[query]}) AS found"  # noqa: S608
+        rows, size = self._raw.execute(counted, parameters or None).fetchall()[0]
+        return rows, size
 
     def run(self, query: str, /, **parameters: Any) -> None:
         self._raw.execute(self._queries[query], parameters or None)

@@ -18,6 +18,9 @@ class Connection(Protocol):
     def rows(self, query: str, /, **parameters: Any) -> list[Row]:
         """Run a named query and give its rows."""
 
+    def measure(self, query: str, /, **parameters: Any) -> tuple[int, int | None]:
+        """How many rows a named query would give, and the sum of their `bytes`, without bringing them here."""
+
     def run(self, query: str, /, **parameters: Any) -> None:
         """Run a named query for its effect."""
 
@@ -35,8 +38,11 @@ class Engine(Protocol):
     def begin(self, *, read_only: bool = False) -> AbstractContextManager[Connection]:
         """A transaction: committed at the end of the block, rolled back by an exception."""
 
-    def vacuum(self) -> None:
-        """Give space back."""
+    def vacuum(self, *, thorough: bool = False) -> None:
+        """Give space back; `thorough` whatever it costs, else if it is worth it."""
+
+    def size(self) -> int:
+        """Bytes on disk."""
 
     def backup(self, target: Path) -> int:
         """Copy everything as it is at one moment into a new file; gives its size in bytes."""

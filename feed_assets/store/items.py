@@ -64,6 +64,13 @@ class Items:
         """When items were published, as far as publishers say so believably: (feed_id, published_at)."""
         return [(row["feed_id"], row["published_at"]) for row in self._db.rows("publication_times")]
 
+    def published(self, feed_ids: Sequence[str], *, since: datetime) -> dict[str, list[datetime]]:
+        """When items that these feeds brought since then were published, as scheduling took it when they came; in order."""
+        moments: dict[str, list[datetime]] = defaultdict(list)
+        for row in self._db.rows("published_since", feed_ids=list(feed_ids), since=since):
+            moments[row["feed_id"]].append(row["published_at"])
+        return moments
+
     def counts(self, feed_ids: Sequence[str]) -> dict[str, int]:
         """How many items of each feed are stored; feeds without any are left out."""
         return {row["feed_id"]: row["items"] for row in self._db.rows("item_counts", feed_ids=list(feed_ids))} if feed_ids else {}

@@ -57,7 +57,8 @@ class PostgresEngine:
         except psycopg.Error as error:
             raise self._translated(error) from error
 
-    def vacuum(self) -> None:
+    def vacuum(self, *, thorough: bool = False) -> None:
+        """Thorough or not: VACUUM FULL would lock everybody out, and what is free here is used again."""
         try:
             with psycopg.connect(self.url, autocommit=True) as raw:
                 raw.execute("VACUUM ANALYZE")
@@ -69,6 +70,12 @@ class PostgresEngine:
         raise UsageError(
             f"this database is on Postgres; back it up with: pg_dump --format=custom --file={target} '{mask_password(self.url)}'"
         )
+
+    def size(self) -> int:
+        with self._open_pool().connection() as raw:
+            (found,) = raw.execute("SELECT pg_database_size(current_database()) AS bytes").fetchall()
+        size: int = found["bytes"]
+        return size
 
     def close(self) -> None:
         if self._pool is not None:
@@ -135,6 +142,11 @@ class PostgresConnection:
     def rows(self, query: str, /, **parameters: Any) -> list[Row]:
         found = self._raw.execute(self._queries[query], parameters or None).fetchall()
         return [{name: _utc(value) for name, value in row.items()} for row in found]
+
+    def measure(self, query: str, /, **parameters: Any) -> tuple[int, int | None]:
+        counted = f"SELECT count(*) AS rows, CAST(sum(bytes) AS BIGINT) AS bytes FROM ({self._queries[query]}) AS found"  # noqa: S608
+        (found,) = self._raw.execute(counted, parameters or None).fetchall()
+        return found["rows"], found["bytes"]
 
     def run(self, query: str, /, **parameters: Any) -> None:
         self._raw.execute(self._queries[query], parameters or None)

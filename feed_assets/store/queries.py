@@ -8,6 +8,7 @@ from pathlib import Path
 
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAMETER = re.compile(r"(?<![:\w]):([a-z_]\w*)")
+_INCLUDED = re.compile(r"(?<=[\s(])@([a-z]\w*)")
 
 
 @cache
@@ -29,7 +30,12 @@ def load_queries(engine: str, placeholder: str) -> dict[str, str]:
         for name, text in zip(pieces[1::2], pieces[2::2], strict=True):
             statement = "\n".join(line for line in text.splitlines() if not line.startswith("--")).strip().rstrip(";")
             queries[name] = _PARAMETER.sub(lambda found: placeholder.format(found[1]), statement)
-    return queries
+    return {name: _whole(statement, queries) for name, statement in queries.items()}
+
+
+def _whole(statement: str, queries: dict[str, str]) -> str:
+    """With the queries that it builds on in the place of their `@name`."""
+    return _INCLUDED.sub(lambda found: f"({_whole(queries[found[1]], queries)})", statement)
 
 
 @cache

@@ -81,6 +81,10 @@ class Schedules:
         """Until when each of these feeds is held by somebody."""
         return {row["feed_id"]: row["locked_until"] for row in self._db.rows("leases_of", feed_ids=list(feed_ids), now=now)}
 
+    def idle(self, feed_ids: Sequence[str], *, now: datetime) -> set[str]:
+        """The feeds of these that nobody holds, and nobody takes until the end of this transaction."""
+        return {row["feed_id"] for row in self._db.rows("idle_feeds", feed_ids=list(feed_ids), now=now)}
+
     def start(self, token: str, *, now: datetime, lease: timedelta, only_enabled: bool = True) -> list[Claim]:
         """Begin to work on what was claimed under `token`: everything needed to refresh it, in order of priority."""
         self._db.run("start_batch", token=token, now=now, until=now + lease, only_enabled=only_enabled)

@@ -16,7 +16,7 @@ from feed_assets.settings import PREFIX
 from feed_assets_tests.cli.test_config import COMMANDS
 from feed_assets_tests.support.command_line import Run, run_as_process
 
-TESTS = "\n".join(path.read_text("utf-8") for path in sorted(Path(__file__).parent.glob("test_*.py")) if path != Path(__file__))
+TESTS = "\n".join(path.read_text("utf-8") for path in sorted(Path(__file__).parents[1].rglob("test_*.py")) if path != Path(__file__))
 SCRIPT = Path(sys.executable).parent / "feed-assets"
 
 

@@ -1,4 +1,4 @@
-"""The housekeeping job: prunes our tables and Dagster's empty runs, keeps what is history."""
+"""The housekeeping job: prunes our tables and Dagster's runs, and says so in the UI."""
 
 from __future__ import annotations
 
@@ -34,16 +34,21 @@ def test_old_responses_go_and_articles_stay(dagster: Dagster, store: Store, sett
     assert (after["raw_fetches"], after["deduped_articles"], after["cached_feeds"]) == (1, 2, 1), "the latest response stays, for replays"
 
 
-def test_runs_that_left_nothing_behind_are_deleted_and_others_kept(
+def test_the_job_tells_what_it_did_and_runs_that_are_too_many_go(
     dagster: Dagster, store: Store, settings: Settings, server: FeedServer
 ) -> None:
-    catalog.add_feed(store, server.publish("/news", rss("A story"), ETag='"1"'), now=utc_now(), feed_id="news")
+    catalog.add_feed(store, server.publish("/news", rss("A story")), now=utc_now(), feed_id="news")
     dagster.register()
-    with_news = dagster.refresh("news").run_id
-    without = dagster.refresh("news").run_id
+    old = [dagster.refresh("news").run_id for _ in range(3)]
 
-    keep_house(dagster, in_days=settings.dagster_retention_days + 1)
+    kept = keep_house(dagster, in_days=settings.dagster_retention_days + 1)
 
-    left = {run.run_id for run in dagster.instance.get_runs()}
-    assert with_news in left
-    assert without not in left
+    assert kept.success
+    assert {run.run_id for run in dagster.instance.get_runs()} == {kept.run_id}, "the others are old, and this one is going on"
+    assert dagster.instance.get_materialized_partitions(dg.AssetKey("raw_items")) == {"news"}
+    said = {event.step_key: event for event in kept.all_node_events if event.is_successful_output}
+    metadata = {step: {name: value.value for name, value in event.step_output_data.metadata.items()} for step, event in said.items()}
+    assert metadata["prune_runs"]["runs"] == len(old)
+    assert metadata["recalculate_stats"]["feeds"] == 0, "of one item nothing is to be learned"
+    assert metadata["give_space_back"]["bytes_after"] > 0
+    assert set(metadata["prune_tables"]) >= {"raw_fetches", "raw_items", "deduped_articles", "dedup_cache", "events"}

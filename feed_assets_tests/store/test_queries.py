@@ -44,6 +44,13 @@ def test_every_query_that_the_store_asks_for_exists() -> None:
     assert asked - set(dict(common())) == set()
 
 
+def test_what_a_query_builds_on_exists_and_is_put_in_its_place() -> None:
+    built_on = {name for _, text in common() for name in re.findall(r"[\s(]@(\w+)", text)}
+    assert built_on and built_on - set(dict(common())) == set()
+    for engine in ENGINES:
+        assert not [name for name, text in load_queries(engine, "<{}>").items() if "@" in text]
+
+
 def test_no_name_is_given_twice() -> None:
     names = [name for name, _ in common()]
     assert sorted(set(names)) == sorted(names)

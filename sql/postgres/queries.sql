@@ -26,6 +26,11 @@ SELECT article_id FROM article_analysis WHERE lease_token = :token ORDER BY arti
 SELECT feed_id, etag, created_at, updated_at FROM cached_feeds WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
 ORDER BY feed_id FOR UPDATE;
 
+-- name: idle_feeds
+SELECT feed_id FROM feed_schedules
+WHERE (locked_until IS NULL OR locked_until <= :now) AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))
+ORDER BY feed_id FOR UPDATE SKIP LOCKED;
+
 -- name: expire_hosts
 UPDATE host_states SET busy_token = NULL WHERE host IN (
     SELECT host FROM host_states WHERE busy_token IS NOT NULL AND busy_until <= :now ORDER BY host FOR UPDATE SKIP LOCKED

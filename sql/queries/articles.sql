@@ -3,6 +3,9 @@
 -- name: get_stats
 SELECT * FROM feed_stats WHERE feed_id = :feed_id;
 
+-- name: stats_of
+SELECT * FROM feed_stats WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
 -- name: save_stats
 INSERT INTO feed_stats (feed_id, articles_per_hour, hourly_distribution, current_hour_multiplier, avg_articles_per_fetch,
                         total_articles_fetched, last_fetch_time, last_successful_fetch, observed_articles, observed_hours,

@@ -69,6 +69,15 @@ SELECT feed_id, published_at FROM raw_items
 WHERE published_at <= first_seen_at + INTERVAL '1 hour' AND published_at >= first_seen_at - INTERVAL '60 days'
 ORDER BY feed_id, published_at;
 
+-- name: published_since
+-- As `decide/velocity.py` counts them: of a first document what it dates in its last month, later what is not dated back by days.
+SELECT feed_id, least(coalesce(published_at, first_seen_at), first_seen_at) AS published_at
+FROM (SELECT feed_id, published_at, first_seen_at, min(first_seen_at) OVER (PARTITION BY feed_id) AS began
+      FROM raw_items WHERE first_seen_at >= :since AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])))) AS seen
+WHERE CASE WHEN first_seen_at = began THEN published_at > first_seen_at - INTERVAL '30 days'
+           ELSE coalesce(published_at, first_seen_at) > first_seen_at - INTERVAL '2 days' END
+ORDER BY 1, 2;
+
 -- name: item_counts
 SELECT feed_id, count(*) AS items FROM raw_items WHERE feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[]))) GROUP BY feed_id;
 

@@ -92,6 +92,10 @@ SELECT feed_id FROM feed_schedules WHERE lease_token = :token AND feed_id IN (SE
 SELECT feed_id, lease_token, locked_until FROM feed_schedules
 WHERE locked_until > :now AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
 
+-- name: idle_feeds
+SELECT feed_id FROM feed_schedules
+WHERE (locked_until IS NULL OR locked_until <= :now) AND feed_id IN (SELECT unnest(CAST(:feed_ids AS TEXT[])));
+
 -- name: queue_counts
 SELECT
     count(*) FILTER (WHERE f.enabled AND s.next_run_at <= :now AND (s.locked_until IS NULL OR s.locked_until <= :now)) AS due,
