@@ -11,7 +11,7 @@ import pytest
 from feed_assets.model import Analysis
 from feed_assets.store import AnalysisResult, AnalyzerVersion, Store
 from feed_assets_tests.api.conftest import Client
-from feed_assets_tests.store.builders import NOW, put, store_story
+from feed_assets_tests.store.builders import NOW, make_article, put, store_story
 
 SCORES = {"low": 10.0, "middle": 50.0, "high": 90.5}
 
@@ -32,6 +32,7 @@ def press(client: Client, store: Store) -> Client:
         put(tx, "news")
         for name in (*SCORES, "none"):
             store_story(tx, name)
+            tx.articles.save([make_article(name, canonical_url=f"https://news.example/{name}")])
     analyzed(store, **SCORES)
     return client
 
