@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -85,7 +86,24 @@ def test_two_workers_share_the_runs_and_what_one_takes_to_its_grave_comes_back(f
         assert sorted(run.status.value for run in instance.get_runs()) == ["FAILURE", "SUCCESS", "SUCCESS", "SUCCESS"]
         processes = [process_of(run, instance) for run in instance.get_runs()]
         assert len(set(processes)) == 4, "each run has a process of its own"
+
+        # A run that is cancelled in the UI ends politely: its feed is given back at once.
+        server.answers["/slow"].then = lambda: time.sleep(60)
+        catalog.sync_feed(store, "slow", now=utc_now())
+        until(lambda: len(server.asked) == len(urls) + 2, 120)
+        cancelled = run_of_slow(store, instance)
+        instance.report_run_canceling(cancelled)
+        assert instance.run_launcher.terminate(cancelled.run_id)
+        until(lambda: status_of(cancelled, instance) is dg.DagsterRunStatus.CANCELED, 60)
+        with store.read() as tx:
+            assert cancelled.run_id not in {batch.run_id for batch in tx.batches.in_flight()}
     store.close()
+
+
+def status_of(run: dg.DagsterRun, instance: dg.DagsterInstance) -> dg.DagsterRunStatus:
+    found = instance.get_run_by_id(run.run_id)
+    assert found is not None
+    return found.status
 
 
 def finished(instance: dg.DagsterInstance) -> list[dg.DagsterRun]:
