@@ -31,7 +31,13 @@ ALTER TABLE raw_items ADD COLUMN tomorrow INTEGER DEFAULT 1;
 ALTER TABLE deduped_articles ADD COLUMN tomorrow TEXT;
 CREATE TABLE tomorrow (id TEXT PRIMARY KEY);
 """
-CHECKED = {"fetch_status": "queued", "last_status": "success", "error_policy": "backoff"}  # columns that take a few words only
+CHECKED = {  # columns that take a few words only
+    "feeds.error_policy": "backoff",
+    "feed_schedules.fetch_status": "queued",
+    "feed_schedules.last_status": "success",
+    "deliveries.status": "pending",
+    "article_analysis.status": "waiting",
+}
 
 
 @pytest.fixture
@@ -75,7 +81,7 @@ def test_every_row_of_every_earlier_schema_survives(empty_database_url: str, ver
             store,
             table,
             list(columns),
-            [tuple(some_value(column, kind, number) for column, kind in columns.items()) for number in (1, 2, 3)],
+            [tuple(some_value(f"{table}.{column}", kind, number) for column, kind in columns.items()) for number in (1, 2, 3)],
         )
     reading = {table: f"SELECT {', '.join(columns)} FROM {table} ORDER BY 1" for table, columns in tables.items()}
     before = {table: select(store, statement) for table, statement in reading.items()}
