@@ -44,8 +44,8 @@ def late(feed_id: str) -> CheckResult:
 
 
 def late_no_more(before: Mapping[str, bool]) -> list[CheckResult]:
-    """An attempt is the end of being late; of a feed that was not, there is nothing to tell."""
-    return [] if before.get(POLLED_IN_TIME, True) else [CheckResult(POLLED_IN_TIME, True, "it was polled")]
+    """An attempt is the end of being late; of a feed that was not, there is nothing new to tell."""
+    return [] if before.get(POLLED_IN_TIME) else [CheckResult(POLLED_IN_TIME, True, "it was polled")]
 
 
 def document_checks(parsed: ParsedFeed, changes: Changes, stored_before: int, result: FetchResult) -> list[CheckResult]:

@@ -52,16 +52,19 @@ _WHAT = [
     "a tiny museum",
     "the tram depot",
 ]
-_WHERE = [
-    "at dawn",
-    "after the storm",
-    "by the canal",
-    "on the hill",
-    "for the tenth time",
-    "without a permit",
-    "before lunch",
-    "in record time",
-]
+_NAMES = """Ada Bela Cleo Dana Enno Fritz Gisa Hugo Ines Jonas Kaya Levin Mira Nils Olga Pavel Quirin Rosa Sven Thea Umberto Vera Wanda
+    Xaver Yola Zeno""".split()  # noqa: SIM905
+_THINGS = """accordions almanacs apricots barometers beehives biscuits boomerangs brooches buttons candles carousels chessboards compasses
+    cucumbers dictionaries dominoes fiddles fountains globes hammocks icebergs inkwells juggling kites ladders lanterns mandolins mirrors
+    mosaics needles notebooks orchids owls paddles parasols pebbles pianos postcards puppets quilts radishes riddles saddles sandals
+    satellites scarves sundials teapots telescopes thimbles trumpets turnips umbrellas violins waltzes whistles windmills xylophones yachts
+    zebras""".split()  # noqa: SIM905
+_FIRST = "Alt Brun Cor Dun Esk Fal Gren Hol Ivel Kel Lan Mor Nor Oak Pen Quen Ros Stan Thorn Ulv Wex Yar".split()  # noqa: SIM905
+_LAST = "mere wick haven ford stead combe minster ness bridge worth dale thorpe".split()  # noqa: SIM905
+# What happened, in the words of three houses. A telling has the names in common with the others, and not much else.
+_TELLINGS = ("{who} {did} {what} in {town}", "{town}: {what} {did} by {whom}", "How {whom} of {town} {did} {what}")
+_SHARED = 5  # one story in so many is about something that others tell, too
+_EVENT_SECONDS = 3 * 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,13 +81,26 @@ def stories(feed: DemoFeed, base: str, now: datetime) -> list[Story]:
     found = []
     for number, published_at in feed.stories(now):
         chance = random.Random(f"{feed.wire or feed.name}-{number}")
-        words = (chance.choice(_WHO), chance.choice(_DID), chance.choice(_WHAT), chance.choice(_WHERE))
-        title = " ".join(words)
+        title = _told(chance, published_at)
         path = f"{feed.wire or feed.name}/{number}"
         link = f"{base}/stories/{path}" + (f"?utm_source={feed.name}" if feed.wire else "")
         html = f"<p>{title}. <em>Story {number}</em> of our make-believe correspondents.</p><p><a href='/stories/{path}'>Read on</a></p>"
         found.append(Story(f"tag:demo,2026:{feed.name}/{number}", link, title, html, published_at))
     return found
+
+
+def _told(chance: random.Random, published_at: datetime) -> str:
+    """A headline: of something that happened to one correspondent, or of what all of the country talks about at this hour."""
+    if chance.randrange(_SHARED):
+        return f"{chance.choice(_NAMES)} of {_town(chance)} {chance.choice(_DID)} {chance.randrange(3, 100)} {chance.choice(_THINGS)}"
+    event = random.Random(published_at.timestamp() // _EVENT_SECONDS)
+    who, did, what, town = event.choice(_WHO), event.choice(_DID), event.choice(_WHAT), _town(event)
+    told = chance.choice(_TELLINGS).format(who=who, whom=who[0].lower() + who[1:], did=did, what=what, town=town)
+    return told[0].upper() + told[1:]
+
+
+def _town(chance: random.Random) -> str:
+    return chance.choice(_FIRST) + chance.choice(_LAST)
 
 
 def render(feed: DemoFeed, base: str, now: datetime) -> bytes:

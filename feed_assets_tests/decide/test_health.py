@@ -74,8 +74,8 @@ def test_a_feed_is_reachable_when_it_answered(outcome: Outcome) -> None:
     assert (check.passed, check.reason) == (outcome.ok, reason or "answered")
 
 
-@pytest.mark.parametrize(("before", "told"), [({}, []), ({"polled_in_time": True}, []), ({"polled_in_time": False}, [True])])
-def test_a_feed_that_was_late_is_told_to_be_polled_again(before: dict[str, bool], told: list[bool]) -> None:
+@pytest.mark.parametrize(("before", "told"), [({}, [True]), ({"polled_in_time": True}, []), ({"polled_in_time": False}, [True])])
+def test_a_feed_that_was_new_or_late_is_told_to_be_polled(before: dict[str, bool], told: list[bool]) -> None:
     assert [check.passed for check in late_no_more(before)] == told
 
 
