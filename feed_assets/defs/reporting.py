@@ -69,6 +69,7 @@ def _raw_items(report: FeedReport, site_url: str) -> Mapping[str, Any]:
         "bytes": report.bytes_received,
         "duration (ms)": report.duration_ms,
         "url": dg.MetadataValue.url(mask_password(report.url)),
+        "page": dg.MetadataValue.url(f"{site_url}/feeds/{report.feed_id}"),
         "preview": dg.MetadataValue.md(_preview(report)),
     }
 
