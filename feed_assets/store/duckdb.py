@@ -67,9 +67,13 @@ class _File:
                 raw.execute("USE memory")
                 raw.execute("DETACH feed_store")
         except duckdb.Error:
-            self._raw = None
-            if raw is not None:
-                raw.close()
+            self.end()
+
+    def end(self) -> None:
+        """Give the DuckDB back, with its threads and its memory; the next one who needs it starts another."""
+        raw, self._raw = self._raw, None
+        if raw is not None and self._process == os.getpid():
+            raw.close()
 
 
 _files: dict[Path, _File] = {}
@@ -145,7 +149,9 @@ class DuckDBEngine:
         return self.path.with_name(f"{self.path.name}.wal")
 
     def close(self) -> None:
-        """Nothing is held between transactions."""
+        """The file is not held between transactions anyway."""
+        with self._file.turn:
+            self._file.end()
 
     def _open(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         deadline = time.monotonic() + self.patience
