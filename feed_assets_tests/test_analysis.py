@@ -14,8 +14,8 @@ import pytest
 
 from feed_assets.analysis import ArticleReport, analyze_articles, analyzer_of, outlook
 from feed_assets.analyze import ArticleText
-from feed_assets.decide.dedup import item_key
 from feed_assets.errors import AnalyzerUnusable, SettingsError
+from feed_assets.housekeeping import prune, summed
 from feed_assets.model import Analysis
 from feed_assets.settings import Settings
 from feed_assets.store import Store
@@ -433,7 +433,7 @@ def test_an_analysis_goes_with_its_article(store: Store, openai: Settings, clock
     clock.advance(days=openai.article_retention_days + 1)
     with store.begin() as tx:
         store_story(tx, "current", at=clock())
-        gone = tx.housekeeping.prune(openai, now=clock(), item_key=item_key)
+    gone = summed(prune(store, openai, now=clock(), pause=lambda _: None))
     assert gone["article_analysis"] == gone["deduped_articles"] > 0
     assert len(table(store, "article_analysis")) == 2 - gone["article_analysis"]
     assert spent(store) == {}

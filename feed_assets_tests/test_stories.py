@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from feed_assets import stories
-from feed_assets.decide.dedup import item_key
 from feed_assets.decide.grouping import group_id_of
 from feed_assets.errors import StoreError
+from feed_assets.housekeeping import prune, summed
 from feed_assets.settings import Settings
 from feed_assets.store import GroupingQueue, Store, Transaction
 from feed_assets.stories import find_stories, is_due, waiting
@@ -198,7 +198,7 @@ def test_housekeeping_forgets_groups_without_articles_and_articles_of_no_window(
     with told.begin() as tx:  # the documents show other items now
         for feed_id in ("sea", "wire", "local", "vestnik"):
             save_items(tx, (feed_id, "fetch", later, make_item("new")))
-        gone = tx.housekeeping.prune(settings, now=later, item_key=item_key)
+    gone = summed(prune(told, settings, now=later, pause=lambda _: None))
     assert gone["headline_groups"] == 1
     assert [row["group_id"] for row in table(told, "headline_groups")] == [group_id_of("ash-1")]
     assert table(told, "examined_articles") == []

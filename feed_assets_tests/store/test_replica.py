@@ -14,8 +14,8 @@ import pytest
 
 from feed_assets import catalog
 from feed_assets.analysis import analyze_articles, analyzer_of
-from feed_assets.decide.dedup import item_key
 from feed_assets.errors import StoreError
+from feed_assets.housekeeping import prune, summed
 from feed_assets.settings import Settings
 from feed_assets.store import Store, open_store
 from feed_assets.store.replica import Replica
@@ -103,8 +103,7 @@ def test_whatever_is_written_the_copy_says_the_same(
             refresh_one(store, settings, clock, name)
         elif what == "prune":
             clock.advance(days=settings.article_retention_days)
-            with store.begin() as tx:
-                tx.housekeeping.prune(settings, now=clock(), item_key=item_key)
+            summed(prune(store, settings, now=clock(), pause=lambda _: None))
         elif what == "analyze":
             mock = settings.model_copy(
                 update={"analyzer": "mock", "analysis_in_xml": step % 2 == 0, "analysis_prompt": dice.choice(PROMPTS)}

@@ -6,7 +6,7 @@ import pytest
 
 from feed_assets.errors import StoreError
 from feed_assets.model import Stats
-from feed_assets.store import CachedFeed, Memory, RecentHeadline, Store, Totals, Transaction, connect
+from feed_assets.store import AnalyzerVersion, CachedFeed, Memory, RecentHeadline, Store, Totals, Transaction, connect
 from feed_assets_tests.store.builders import DAY, NOW, claim_due, get_schedule, make_feed, make_history, make_result, put, store_story
 from feed_assets_tests.store.contract import TABLES
 from feed_assets_tests.store.reading import row_counts
@@ -26,6 +26,12 @@ def write_everywhere(tx: Transaction) -> None:
     tx.numbers.add("total", Totals(success=1), at=NOW)
     tx.numbers.signal("sensor", at=NOW)
     tx.batches.open("token", run_id="run", now=NOW)
+    tx.deliveries.plan({"dagster": None}, now=NOW)
+    tx.analyses.spend(NOW, budget=1)
+    tx.analyses.claim(AnalyzerVersion("mock", "1"), "token", now=NOW, since=NOW - DAY, lease=DAY, limit=1, budget=None)
+    tx.articles.set_groups({"a": "a"})
+    tx.groups.save({"a": NOW}, now=NOW)
+    tx.groups.examined(["a"], now=NOW)
     tx.hosts.reserve("token", {"news.example": NOW}, now=NOW, lease=DAY)
 
 
