@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 
 from feed_assets import parse
-from feed_assets.decide.headlines import Headline, block_keys, lead_of, read_lead, same_story, spell_lead, telling_words
+from feed_assets.decide.headlines import LEAD_CHARACTERS, Headline, block_keys, same_story, telling_words
 from feed_assets.model import Feed, Item
 from feed_assets.store import RecentHeadline, Transaction
 from feed_assets.urls import domain_of
@@ -47,7 +47,7 @@ class Headlines:
         _, mine, keys = self._of[feed.feed_id, item.item_hash]
         rows = {row.article_id: row for key in keys for row in self._known.get(key, ())}
         for row in sorted(rows.values(), key=lambda row: (row.published_at, row.article_id)):
-            theirs = Headline(telling_words(row.headline, row.source), row.source, row.domain, row.published_at, read_lead(row.lead))
+            theirs = Headline(telling_words(row.headline, row.source), row.source, row.domain, row.published_at, row.lead or "")
             if same_story(mine, theirs):
                 yield row.article_id
 
@@ -56,9 +56,8 @@ class Headlines:
         if (feed.feed_id, item.item_hash) not in self._of:
             return
         text, mine, keys = self._of[feed.feed_id, item.item_hash]
-        lead = spell_lead(mine.lead)
         for key in keys:
-            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at, lead)
+            row = RecentHeadline(key, article_id, text[:1000], mine.source, mine.domain, mine.published_at, mine.lead)
             self._known[key].append(row)
             self._new.append(row)
 
@@ -66,5 +65,5 @@ class Headlines:
         self._tx.articles.save_headlines(self._new, lifetime=_LIFETIME)
 
 
-def _lead(item: Item) -> frozenset[int]:
-    return lead_of(parse.plain_text(item.entry.content[:_BEGINNING]))
+def _lead(item: Item) -> str:
+    return parse.plain_text(item.entry.content[:_BEGINNING])[:LEAD_CHARACTERS]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import struct
-from base64 import b64decode, b64encode
 from bisect import bisect_left
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -17,7 +16,6 @@ from functools import lru_cache
 from hashlib import blake2b
 from itertools import pairwise
 from operator import itemgetter
-from zlib import crc32
 
 from feed_assets.decide.wording import DIGIT, UNSPACED_CHARACTER, words_of
 
@@ -28,6 +26,7 @@ _SPECIFIC_IN_ONE_HOUSE = 3
 _UNMISTAKABLE = 8  # words that are no rubric, however different the texts below are
 _IN_ORDER = 0.8  # of the words that two headlines share: "Russia attacks Ukraine" is not "Ukraine attacks Russia"
 _LONGEST = 1000  # characters; what is longer is no headline
+LEAD_CHARACTERS = 500  # of a text, by which copies are told from rubrics with the same headline
 _LEAD_WORDS = 60
 _TELLING_LEAD = 12  # pairs of words; a shorter text says too little to tell copies from others
 _SAME_LEAD = 0.15
@@ -91,7 +90,7 @@ class Headline:
     source: str
     domain: str | None
     published_at: datetime
-    lead: frozenset[int] = frozenset()
+    lead: str = ""
 
     @property
     def tokens(self) -> frozenset[str]:
@@ -110,20 +109,10 @@ def tokens(headline: str, source: str = "") -> frozenset[str]:
     return frozenset(telling_words(headline, source))
 
 
-def lead_of(text: str) -> frozenset[int]:
-    """How a plain text begins: each pair of neighbouring words as a number of 32 bits."""
-    words = [f"{word} ".encode("utf-8", "surrogatepass") for word in words_of(text[:_LONGEST])[:_LEAD_WORDS]]
-    return frozenset([crc32(other, crc32(one)) for one, other in pairwise(words)])
-
-
-def spell_lead(lead: frozenset[int]) -> str:
-    """As it is stored."""
-    return b64encode(struct.pack(f">{len(lead)}I", *sorted(lead))).decode()
-
-
-def read_lead(spelled: str | None) -> frozenset[int]:
-    data = b64decode(spelled or "")
-    return frozenset(struct.unpack(f">{len(data) // 4}I", data))
+@lru_cache(maxsize=1024)
+def _pairs_of(lead: str) -> frozenset[tuple[str, str]]:
+    """The pairs of neighbouring words. Worked out only when two headlines are alike, which few are."""
+    return frozenset(pairwise(words_of(lead)[:_LEAD_WORDS]))
 
 
 def block_keys(words: Set[str]) -> tuple[str, ...]:
@@ -168,9 +157,10 @@ def _in_one_order(a: Sequence[str], b: Sequence[str]) -> bool:
     return len(ends) >= _IN_ORDER * len(order)
 
 
-def _texts_differ(a: frozenset[int], b: frozenset[int]) -> bool:
-    shorter = min(len(a), len(b))
-    return shorter >= _TELLING_LEAD and len(a & b) < _SAME_LEAD * shorter
+def _texts_differ(a: str, b: str) -> bool:
+    ours, theirs = _pairs_of(a), _pairs_of(b)
+    shorter = min(len(ours), len(theirs))
+    return shorter >= _TELLING_LEAD and len(ours & theirs) < _SAME_LEAD * shorter
 
 
 def related(a: Headline, b: Headline) -> bool:

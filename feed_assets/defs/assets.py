@@ -1,5 +1,6 @@
 """The assets: one step that refreshes a batch of partitions, or replays them when raw_items is not asked for."""
 
+import gc
 from collections.abc import Iterator, Sequence
 
 import dagster as dg
@@ -44,7 +45,7 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
     reports: list[FeedReport] = []
     recorder = Recorder(context)
     try:
-        for report in _reports(pipeline, config.batch_id, feed_ids, fetching, context.run.run_id):
+        for report in _sparing_the_collector(_reports(pipeline, config.batch_id, feed_ids, fetching, context.run.run_id)):
             reports.append(pipeline.reported(report))
             if not report.outcome.ok:
                 context.log.warning(f"{report.feed_id}: {report.reason}")
@@ -63,6 +64,19 @@ def refresh_assets(context: dg.AssetExecutionContext, config: BatchConfig, pipel
     context.log.info(_summary(reports))
     if tagged and (failed := failure(reports)) is not None:
         raise failed
+
+
+def _sparing_the_collector(reports: Iterator[FeedReport]) -> Iterator[FeedReport]:
+    """Python's cyclic garbage collector would look through all of Dagster again and again, while what a batch makes has no cycles: a fifth
+    of a run's CPU."""
+    usual = gc.get_threshold()
+    gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
+    try:
+        yield from reports
+    finally:
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 def _reports(pipeline: Pipeline, batch_id: str, feed_ids: Sequence[str], fetching: bool, run_id: str) -> Iterator[FeedReport]:

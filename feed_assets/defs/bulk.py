@@ -10,7 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import dagster as dg
@@ -122,7 +122,7 @@ def _entries(context: Context, events: Sequence[Event]) -> list[EventLogEntry]:
 def _write_materializations(storage: SqlEventLogStorage, entries: Sequence[EventLogEntry]) -> None:
     for start in range(0, len(entries), _AT_ONCE):
         part = entries[start : start + _AT_ONCE]
-        ids = _insert(storage, part)
+        ids = _insert(storage, part, [storage._event_to_row(entry) for entry in part])
         with storage.index_transaction() as connection:
             storage._store_asset_event_tags(connection, part, ids)
             # The table of assets has a row per asset: only its last event counts.
@@ -134,15 +134,15 @@ def _write_materializations(storage: SqlEventLogStorage, entries: Sequence[Event
 def _write_evaluations(storage: SqlEventLogStorage, entries: Sequence[EventLogEntry]) -> None:
     for start in range(0, len(entries), _AT_ONCE):
         part = entries[start : start + _AT_ONCE]
-        ids = _insert(storage, part)
-        rows = [_evaluation_row(storage, entry, number) for entry, number in zip(part, ids, strict=True)]
+        rows = [storage._event_to_row(entry) for entry in part]
+        ids = _insert(storage, part, rows)
+        evaluations = [_evaluation_row(*each) for each in zip(part, rows, ids, strict=True)]
         with storage.index_connection() as connection:
-            connection.execute(AssetCheckExecutionsTable.insert(), rows)
+            connection.execute(AssetCheckExecutionsTable.insert(), evaluations)
 
 
-def _insert(storage: SqlEventLogStorage, entries: Sequence[EventLogEntry]) -> list[int]:
-    """The rows of the event log, and their ids in the index."""
-    rows = [storage._event_to_row(entry) for entry in entries]
+def _insert(storage: SqlEventLogStorage, entries: Sequence[EventLogEntry], rows: list[dict[str, Any]]) -> list[int]:
+    """Write the rows of these entries into the event log; gives their ids in the index."""
     statement = SqlEventLogStorageTable.insert()
     if isinstance(storage, SqliteEventLogStorage):  # the run has a file of its own, beside the index
         with storage.run_connection(entries[0].run_id) as connection:
@@ -152,9 +152,8 @@ def _insert(storage: SqlEventLogStorage, entries: Sequence[EventLogEntry]) -> li
         return [int(number) for number in connection.execute(identified, rows).scalars()]
 
 
-def _evaluation_row(storage: SqlEventLogStorage, entry: EventLogEntry, number: int) -> dict[str, Any]:
+def _evaluation_row(entry: EventLogEntry, row: Mapping[str, Any], number: int) -> dict[str, Any]:
     evaluation = entry.get_dagster_event().asset_check_evaluation_data
-    row = storage._event_to_row(entry)
     return {
         "asset_key": evaluation.asset_key.to_string(),
         "check_name": evaluation.check_name,

@@ -24,6 +24,5 @@ def evaluation(feed_id: str, check: CheckResult) -> dg.AssetCheckEvaluation:
         passed=check.passed,
         severity=dg.AssetCheckSeverity.ERROR if check.name == "xml_valid" else dg.AssetCheckSeverity.WARN,
         description=check.reason,
-        metadata={"feed": feed_id, "reason": check.reason},
         partition=feed_id,
     )

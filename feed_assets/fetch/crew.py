@@ -28,6 +28,7 @@ _FIRST_BLOCK = timedelta(minutes=5)
 _TOO_MANY_REQUESTS = timedelta(hours=1)
 _TICK = 0.05
 _MARGIN = 0.05  # a server sees the end of an answer later than we do
+_MOST_WAITING = 100  # results that nobody has collected yet
 _QUIET_SECONDS = 0.25  # when nothing more comes for so long, what is there is handed on
 
 
@@ -149,7 +150,7 @@ class Crew(Generic[Read]):
 
     def _work(self) -> None:
         me = threading.current_thread()
-        while (turn := self._turns.take()) is not None:
+        while (turn := self._next_turn()) is not None:
             host, hop = turn
             try:
                 step = self._ask(me, host, hop)
@@ -165,6 +166,12 @@ class Crew(Generic[Read]):
                 break
         with self._lock:
             self._busy.pop(me, None)
+
+    def _next_turn(self) -> tuple[str, Hop] | None:
+        """Nobody fetches more while there is much that waits to be stored: memory is for what is worked on."""
+        while self._done.qsize() >= _MOST_WAITING and not self._stopped.is_set():
+            time.sleep(_TICK)
+        return self._turns.take()
 
     def _go_on(self, hop: Hop) -> None:
         """A redirect's next request waits in its host's line, unless that host is to be left alone."""

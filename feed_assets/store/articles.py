@@ -61,7 +61,7 @@ class RecentHeadline:
     source: str
     domain: str | None
     published_at: datetime
-    lead: str = ""  # how its text begins, as `decide/headlines.py` spells it
+    lead: str = ""  # how its text begins
 
 
 class Articles:

@@ -36,7 +36,7 @@ _FRAME_TYPES = {
 
 _log = logging.getLogger(__name__)
 _REFUSED = (duckdb.DataError, duckdb.ConstraintException)
-_NO_DOWNLOADS: dict[str, Any] = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+_CONFIG: dict[str, Any] = {"threads": 1, "autoinstall_known_extensions": False, "autoload_known_extensions": False}
 
 
 class _File:
@@ -53,7 +53,7 @@ class _File:
 
     def attach(self, *, read_only: bool) -> duckdb.DuckDBPyConnection:
         if self._raw is None or self._process != os.getpid():
-            self._raw, self._process = duckdb.connect(config=_NO_DOWNLOADS), os.getpid()
+            self._raw, self._process = duckdb.connect(config=_CONFIG), os.getpid()
             self._raw.execute("SET TimeZone = 'UTC'")
         self._raw.execute(f"ATTACH '{self._path}' AS feed_store (TYPE duckdb{', READ_ONLY' if read_only else ''})")
         self._raw.execute("USE feed_store")
@@ -117,7 +117,7 @@ class DuckDBEngine:
                 wanted = thorough or is_wasteful(raw)
             finally:
                 self._file.detach()
-            if wanted and not rewrite(self.path, _NO_DOWNLOADS):
+            if wanted and not rewrite(self.path, _CONFIG):
                 _log.warning("%s is in use just now; it was not compacted", self.path)
 
     def size(self) -> int:

@@ -12,13 +12,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from feed_assets.decide.headlines import Headline, block_keys, lead_of, read_lead, related, same_story, spell_lead, telling_words, tokens
+from feed_assets.decide.headlines import Headline, block_keys, related, same_story, telling_words, tokens
 
 NOON = datetime(2024, 5, 1, 12, tzinfo=UTC)
 
 
 def told(headline: str, source: str = "", domain: str | None = None, *, hours: float = 0, text: str = "") -> Headline:
-    return Headline(telling_words(headline, source), source, domain, NOON + timedelta(hours=hours), lead_of(text))
+    return Headline(telling_words(headline, source), source, domain, NOON + timedelta(hours=hours), text)
 
 
 @pytest.mark.parametrize(
@@ -178,12 +178,6 @@ def test_a_rubric_over_different_texts_is_no_story() -> None:
 def test_a_long_headline_is_no_rubric_whatever_stands_below_it() -> None:
     headline = "Quake kills dozens in northern Japan as rescuers search collapsed homes"
     assert same_story(told(headline, "A", text=BRIEFING), told(headline, "B", text=OTHER_BRIEFING))
-
-
-@pytest.mark.parametrize("text", ["", "one", BRIEFING, "東京で地震がありました"])
-def test_how_a_text_begins_is_stored_and_read_back(text: str) -> None:
-    assert read_lead(spell_lead(lead_of(text))) == lead_of(text)
-    assert read_lead(None) == frozenset()
 
 
 def test_how_many_keys_a_headline_has() -> None:

@@ -91,7 +91,7 @@ def test_a_failing_feed_in_a_batch_fails_its_check_and_not_the_run(dagster: Dags
 
 def test_health_is_reported_when_it_changes_and_not_again(dagster: Dagster, store: Store, server: FeedServer) -> None:
     broken = add_broken(store, server, dagster)
-    assert evaluated(dagster.refresh(broken)) == {("reachable", broken): False}
+    assert evaluated(dagster.refresh(broken)) == {("reachable", broken): False, ("polled_in_time", broken): True}
     assert evaluated(dagster.refresh(broken)) == {}
 
     server.publish("/broken", rss("Back again"))
