@@ -12,10 +12,10 @@ from feed_assets.analyze import Analyzer
 from feed_assets.defs.bulk import Context, leftover
 from feed_assets.defs.partitions import feeds_partitions
 from feed_assets.defs.reporting import Event, markdown_link
-from feed_assets.defs.resources import Pipeline
+from feed_assets.defs.resources import IDLE_SECONDS, Pipeline
 from feed_assets.defs.schemas import ANALYSIS, asset_spec
 from feed_assets.errors import FeedAssetsError
-from feed_assets.settings import Settings
+from feed_assets.settings import Settings, settings
 
 _PER_RUN = 500  # articles that one run of the sensor has analysed
 _PARTITIONS_PER_BACKFILL_RUN = 25
@@ -73,7 +73,7 @@ def analysis_version(settings: Settings) -> str:
 @dg.sensor(
     name="analysis_sensor",
     job=analyze_job,
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=30 if settings().analyzer != "none" else IDLE_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Requests a run when articles wait to be analysed and the day's budget allows. Does nothing while ANALYZER is none.",
 )

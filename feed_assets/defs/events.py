@@ -7,10 +7,11 @@ from typing import Any
 
 import dagster as dg
 
-from feed_assets.defs.resources import Pipeline
+from feed_assets.defs.resources import IDLE_SECONDS, Pipeline
 from feed_assets.defs.schemas import GROUP, OWNERS
 from feed_assets.delivery import Told, backlog, deliver
 from feed_assets.errors import FeedAssetsError
+from feed_assets.settings import settings
 from feed_assets.store import Backlog
 from feed_assets.webhooks import listeners
 
@@ -61,7 +62,7 @@ deliver_events = dg.define_asset_job(
 @dg.sensor(
     name="events_sensor",
     job=deliver_events,
-    minimum_interval_seconds=_INTERVAL_SECONDS,
+    minimum_interval_seconds=_INTERVAL_SECONDS if listeners(settings()) else IDLE_SECONDS,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Requests a run when a webhook has something to hear of, one at a time. Without webhooks it does nothing.",
 )

@@ -57,7 +57,7 @@ group_headlines = dg.define_asset_job(
 @dg.sensor(
     name="grouping_sensor",
     job=group_headlines,
-    minimum_interval_seconds=30,
+    minimum_interval_seconds=60,
     default_status=dg.DefaultSensorStatus.RUNNING,
     description="Has stories looked for when enough articles wait for it, or any for long enough.",
 )

@@ -13,6 +13,8 @@ from feed_assets.refresh import Clock, utc_now
 from feed_assets.settings import Settings, settings
 from feed_assets.store import Store, open_store
 
+IDLE_SECONDS = 600  # between the looks of sensors that nobody has set up anything for: each look costs CPU
+
 
 class Pipeline:
     """Plain on purpose: Dagster shows the configuration of its own kind of resources, and a database URL has a password."""
