@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query
+from pydantic import BeforeValidator
 from starlette.responses import Response
 
 from feed_assets.api.access import ShelfAccess, StoreAccess
@@ -19,7 +21,18 @@ from feed_assets.model import Analysis
 from feed_assets.store import Transaction, Wanted
 
 router = APIRouter(prefix="/api", tags=["articles"])
+
+
+def _written_out(value: Any) -> Any:
+    """A number could be seconds or a year; nobody should have to guess which."""
+    if isinstance(value, str) and _NUMBER.fullmatch(value.strip()):
+        raise ValueError("write the time out, such as 2026-03-02T12:00:00Z")
+    return value
+
+
+Moment = Annotated[datetime | None, BeforeValidator(_written_out)]
 Limit = Annotated[int, Query(ge=1, le=500, description="How many at most.")]
+_NUMBER = re.compile(r"[+-]?[\d._]+")
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR = "^-?[0-9]{1,17}~[0-9A-Za-z]{1,64}$"
 _PUBLIC = tuple(name for name in Article.model_fields if name != "analysis")
@@ -30,8 +43,8 @@ MaxScore = Annotated[float | None, Query(description="Without articles that an a
 @router.head("/articles", include_in_schema=False)
 def articles(
     store: StoreAccess,
-    since: Annotated[datetime | None, Query(description="Published then or later (ISO 8601; UTC without a zone).")] = None,
-    fetched_since: Annotated[datetime | None, Query(description="First seen then or later: for programs that take what is new.")] = None,
+    since: Annotated[Moment, Query(description="Published then or later (ISO 8601; UTC without a zone).")] = None,
+    fetched_since: Annotated[Moment, Query(description="First seen then or later: for programs that take what is new.")] = None,
     feed: Annotated[str | None, Query(description="Carried by this feed.", max_length=1000)] = None,
     source: Annotated[str | None, Query(description="Of the source with this name.", max_length=1000)] = None,
     group: Annotated[str | None, Query(description="In this group of articles about one story.", max_length=1000)] = None,

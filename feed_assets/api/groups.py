@@ -10,7 +10,7 @@ from fastapi import APIRouter, HTTPException, Query
 from starlette.responses import Response
 
 from feed_assets.api.access import SettingsAccess, StoreAccess
-from feed_assets.api.articles import Limit, clean, cursor_at, place, shown, utc
+from feed_assets.api.articles import Limit, Moment, clean, cursor_at, place, shown, utc
 from feed_assets.api.json import Json
 from feed_assets.api.problems import problems_of
 from feed_assets.api.schema import GroupDetail, Groups
@@ -28,7 +28,7 @@ def groups(
     store: StoreAccess,
     settings: SettingsAccess,
     since: Annotated[
-        datetime | None, Query(description="Told then or later (ISO 8601; UTC without a zone); by default in GROUPING_WINDOW_HOURS.")
+        Moment, Query(description="Told then or later (ISO 8601; UTC without a zone); by default in GROUPING_WINDOW_HOURS.")
     ] = None,
     after: Annotated[str | None, Query(description="`next` of the page before.", pattern=CURSOR)] = None,
     limit: Limit = 50,

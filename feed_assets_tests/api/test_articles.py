@@ -99,7 +99,18 @@ def test_a_date_in_the_future_does_not_stay_on_top(press: Client, store: Store) 
 
 
 @pytest.mark.parametrize(
-    "query", ["limit=0", "limit=501", "limit=x", "since=yesterday", "after=nonsense", "after=%FF", "since=0001-01-01T00:00:00%2B14:00"]
+    "query",
+    [
+        "limit=0",
+        "limit=501",
+        "limit=x",
+        "since=yesterday",
+        "after=nonsense",
+        "after=%FF",
+        "since=0001-01-01T00:00:00%2B14:00",
+        "since=1767225600",
+        "fetched_since=-1.5",
+    ],
 )
 def test_what_cannot_be_asked_is_400_and_names_the_parameter(press: Client, query: str) -> None:
     answer = press.get(f"/api/articles?{query}")
