@@ -28,7 +28,7 @@ class Client(TestClient):
 
     def request(self, *args: Any, **options: Any) -> Any:
         watcher = self.app.state.watcher  # type: ignore[attr-defined]
-        deadline = time.monotonic() + 3
+        deadline = time.monotonic() + 10
         while not watcher.catch_up() and time.monotonic() < deadline:
             time.sleep(0.02)
         return super().request(*args, **options)
