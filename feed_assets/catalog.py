@@ -211,6 +211,8 @@ class _Import:
         if other is not None and other.feed_id != before.feed_id:
             raise DuplicateFeed(f"{mask_password(after.url)} is there already, as feed {other.feed_id!r}")
         again, self._taken[before.feed_id] = before.feed_id in self._taken, None
+        if again and after.url != before.url:
+            raise DuplicateFeed(f"the file has {before.feed_id!r} twice, at different URLs")
         if after == before or again:
             self.unchanged.append(before.feed_id)
             return

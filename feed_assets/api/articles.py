@@ -36,7 +36,10 @@ _NUMBER = re.compile(r"[+-]?[\d._]+")
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 _CURSOR = "^-?[0-9]{1,17}~[0-9A-Za-z]{1,64}$"
 _PUBLIC = tuple(name for name in Article.model_fields if name != "analysis")
-MaxScore = Annotated[float | None, Query(description="Without articles that an analysis gave a higher score; those without one stay.")]
+MaxScore = Annotated[
+    float | None,
+    Query(description="Without articles that an analysis gave a higher score; those without one stay.", allow_inf_nan=False),
+]
 
 
 @router.get("/articles", response_class=Json, response_model=None, responses={200: {"model": Articles}, **problems_of(400, 503)})
@@ -78,7 +81,8 @@ def item(
     store: StoreAccess,
     url: Annotated[str, Query(description="The article's URL, as any feed spells it.", min_length=1)],
     max_score: Annotated[
-        float | None, Query(description="404 when its analysis gave it a higher score; without an analysis there is none.")
+        float | None,
+        Query(description="404 when its analysis gave it a higher score; without an analysis there is none.", allow_inf_nan=False),
     ] = None,
 ) -> Response:
     """The article at a URL, with every feed that carried it, and its latest analysis."""

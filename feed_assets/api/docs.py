@@ -14,6 +14,7 @@ _OF_ANY_REQUEST = ("413", "414", "429")
 
 
 @router.get("/docs")
+@router.head("/docs", include_in_schema=False)
 def docs(request: Request) -> Response:
     document = request.app.openapi()
     parts: dict[str, list[dict[str, Any]]] = {}

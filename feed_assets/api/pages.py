@@ -73,6 +73,7 @@ def page(request: Request, template: str, *, status: int = 200, **values: Any) -
 
 
 @router.get("/")
+@router.head("/", include_in_schema=False)
 def feeds(
     request: Request, store: StoreAccess, q: str = "", state: str = "", sort: str = "", reverse: str = "", number: int = 1
 ) -> Response:
@@ -109,6 +110,7 @@ def feeds(
 
 
 @router.get("/feeds/{feed_id}")
+@router.head("/feeds/{feed_id}", include_in_schema=False)
 def feed(request: Request, store: StoreAccess, feed_id: str) -> Response:
     """One feed: its state in words, its rhythm, its latest articles and fetches."""
     with store.read() as tx:

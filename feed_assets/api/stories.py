@@ -23,6 +23,7 @@ _SPANS = {24: "a day", 48: "two days", 168: "a week"}
 
 
 @router.get("/stories")
+@router.head("/stories", include_in_schema=False)
 def stories(request: Request, store: StoreAccess, hours: str = "", after: str = "") -> Response:
     """The stories of these hours that most sources tell."""
     span = next((each for each in _SPANS if str(each) == hours), 48)
@@ -37,6 +38,7 @@ def stories(request: Request, store: StoreAccess, hours: str = "", after: str = 
 
 
 @router.get("/stories/{group_id}")
+@router.head("/stories/{group_id}", include_in_schema=False)
 def story(request: Request, store: StoreAccess, group_id: str) -> Response:
     """One story as each publisher tells it."""
     wanted = clean(group_id) or ""

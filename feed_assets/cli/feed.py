@@ -13,6 +13,7 @@ from feed_assets.cli.context import opened
 from feed_assets.cli.feed_facts import reading_facts
 from feed_assets.cli.feeds_files import export_file, import_file
 from feed_assets.cli.output import err, out, print_facts, print_json, print_table, say
+from feed_assets.cli.root_domain import checked_domain
 from feed_assets.discover import Found, look_at, try_well_known_paths
 from feed_assets.errors import FeedAssetsError, NotAFeed, UnknownFeed, UsageError
 from feed_assets.model import ErrorPolicy, Feed, FeedState, Outcome
@@ -276,7 +277,7 @@ def edit(
         "feed_group": group,
         "error_policy": error_policy.value if error_policy else None,
         "enforce_feed_domain": enforce_domain,
-        "root_domain": root_domain,
+        "root_domain": checked_domain(root_domain) if root_domain else root_domain,
         "enabled": enabled,
         "polling": polling,
     }

@@ -11,7 +11,7 @@ import typer
 from feed_assets import catalog
 from feed_assets.cli.context import opened
 from feed_assets.cli.output import err, print_json, say, with_progress
-from feed_assets.errors import FeedAssetsError
+from feed_assets.errors import UsageError
 from feed_assets.feeds_files import is_opml, read_feeds_file, to_opml, to_yaml
 from feed_assets.refresh import utc_now
 
@@ -63,7 +63,7 @@ def export_file(
     with store.read() as tx:
         feeds = [feed for feed in tx.feeds.listed() if group is None or f"{feed.feed_group}/".startswith(f"{group}/")]
     if public and chosen is Format.yaml:
-        raise FeedAssetsError("a YAML list is never without our own columns; say --format opml with --public")
+        raise UsageError("a YAML list is never without our own columns; say --format opml with --public")
     text = to_yaml(feeds) if chosen is Format.yaml else to_opml(feeds, private=not public)
     if path is None:
         typer.echo(text, nl=False)

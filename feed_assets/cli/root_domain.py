@@ -36,17 +36,22 @@ def list_domains(as_json: Annotated[bool, typer.Option("--json", help="For progr
 @app.command("set", epilog="Example: feed-assets root-domain set bbc-world bbc.co.uk")
 def set_domain(feed: FeedOrUrl, domain: Annotated[str, typer.Argument(help="Such as example.com.", show_default=False)]) -> None:
     """Say which site a feed belongs to."""
-    site = domain.strip().lower()
-    if "/" in site or domain_of(f"https://{site}") != site:
-        known = domain_of(site if "://" in site else f"https://{site}")
-        raise UsageError(f"{domain!r} is not a registrable domain" + (f"; did you mean {known}?" if known else ", such as example.com"))
-    _set(feed, site)
+    _set(feed, checked_domain(domain))
 
 
 @app.command("clear", epilog="Example: feed-assets root-domain clear bbc-world")
 def clear_domain(feed: FeedOrUrl) -> None:
     """Let a feed belong to no site."""
     _set(feed, None)
+
+
+def checked_domain(domain: str) -> str:
+    """A registrable domain, or what is wrong with it."""
+    site = domain.strip().lower()
+    if "/" in site or domain_of(f"https://{site}") != site:
+        known = domain_of(site if "://" in site else f"https://{site}")
+        raise UsageError(f"{domain!r} is not a registrable domain" + (f"; did you mean {known}?" if known else ", such as example.com"))
+    return site
 
 
 def _set(feed: str, domain: str | None) -> None:

@@ -84,7 +84,10 @@ def _feeds(file: Path | None, from_database: bool) -> list[Timeline]:
         return read_timelines(file)
     _, store = opened()
     with store.read() as tx:
-        feeds = timelines(tx.items.publication_times())
+        times = list(tx.items.publication_times())
+    feeds = timelines(times)
+    if feeds and (short := len({feed for feed, _ in times}) - len(feeds)):
+        err.print(f"{short} feeds are left out: they have less than four days of dated items")
     if not feeds:
         raise FeedAssetsError("no feed in the database has four days of dated items yet; try again later, or name a CSV file")
     return feeds

@@ -10,7 +10,7 @@ The same articles give the same groups, whatever their order.
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -83,6 +83,7 @@ class _Vectors:
 
     def __init__(self, window: Sequence[Told]) -> None:
         self._window = window
+        self._stems = _telling_stems(window)
         numbers: dict[str, int] = {}
         rows = [_weights(article, numbers) for article in window]
         sizes = np.array([len(row) for row in rows], dtype=np.int64)
@@ -134,7 +135,7 @@ class _Vectors:
         one, two = self._window[place], self._window[other]
         if one.group_id is not None and one.group_id == two.group_id:
             return False
-        shared = _stems(one) & _stems(two)
+        shared = self._stems[place] & self._stems[other]
         if sum(0.5 if UNSPACED_CHARACTER.match(stem) else 1.0 for stem in shared) < _SHARED_WORDS:
             return False
         return not related(_as_headline(one), _as_headline(two))
@@ -227,7 +228,12 @@ def _weights(article: Told, numbers: dict[str, int]) -> dict[int, float]:
 def _rarity(spread: Integers, articles: int) -> Floats:
     """What a piece tells that so many of the articles have: nothing when it is common."""
     rarity = np.log(max(articles, _FEW) / np.maximum(spread, 1))
-    return np.where(spread > max(_COMMON * articles, _COMMON * _FEW), 0.0, rarity)
+    return np.where(spread > _common(articles), 0.0, rarity)
+
+
+def _common(articles: int) -> float:
+    """What more of so many articles have tells nothing."""
+    return _COMMON * max(articles, _FEW)
 
 
 @lru_cache(maxsize=2**16)
@@ -240,8 +246,11 @@ def _pieces(word: str) -> tuple[tuple[str, ...], float]:
     return pieces, 1 / math.sqrt(len(pieces))
 
 
-def _stems(article: Told) -> set[str]:
-    return {word[:_PIECE] for word in words_of(f"{article.headline[:_LONGEST]} {article.lead[:LEAD_CHARACTERS]}")}
+def _telling_stems(window: Sequence[Told]) -> list[set[str]]:
+    """How the words of each article begin, without what stands in so many of them that it tells nothing."""
+    stems = [{word[:_PIECE] for word in words_of(f"{each.headline[:_LONGEST]} {each.lead[:LEAD_CHARACTERS]}")} for each in window]
+    spread = Counter(stem for each in stems for stem in each)
+    return [{stem for stem in each if spread[stem] <= _common(len(window))} for each in stems]
 
 
 def _as_headline(article: Told) -> Headline:

@@ -18,17 +18,6 @@ CONTENT_TYPES = {
     "json": "application/feed+json; charset=utf-8",
 }
 
-_WHO = [
-    "The council",
-    "A young engineer",
-    "The harbour master",
-    "Volunteers",
-    "The orchestra",
-    "A retired teacher",
-    "The ferry line",
-    "Two sisters",
-    "The night bus",
-]
 _DID = [
     "opened",
     "repaired",
@@ -43,15 +32,6 @@ _DID = [
     "postponed",
     "painted",
 ]
-_WHAT = [
-    "the old lighthouse",
-    "a forgotten archive",
-    "the river bridge",
-    "a hundred trees",
-    "the winter market",
-    "a tiny museum",
-    "the tram depot",
-]
 _NAMES = """Ada Bela Cleo Dana Enno Fritz Gisa Hugo Ines Jonas Kaya Levin Mira Nils Olga Pavel Quirin Rosa Sven Thea Umberto Vera Wanda
     Xaver Yola Zeno""".split()  # noqa: SIM905
 _THINGS = """accordions almanacs apricots barometers beehives biscuits boomerangs brooches buttons candles carousels chessboards compasses
@@ -62,7 +42,7 @@ _THINGS = """accordions almanacs apricots barometers beehives biscuits boomerang
 _FIRST = "Alt Brun Cor Dun Esk Fal Gren Hol Ivel Kel Lan Mor Nor Oak Pen Quen Ros Stan Thorn Ulv Wex Yar".split()  # noqa: SIM905
 _LAST = "mere wick haven ford stead combe minster ness bridge worth dale thorpe".split()  # noqa: SIM905
 # What happened, in the words of three houses. A telling has the names in common with the others, and not much else.
-_TELLINGS = ("{who} {did} {what} in {town}", "{town}: {what} {did} by {whom}", "How {whom} of {town} {did} {what}")
+_TELLINGS = ("{who} {did} {what} in {town}", "{town}: {what} {did} by {who}", "How {who} {did} the {what} of {town}")
 _SHARED = 5  # one story in so many is about something that others tell, too
 _EVENT_SECONDS = 3 * 3600
 
@@ -84,7 +64,7 @@ def stories(feed: DemoFeed, base: str, now: datetime) -> list[Story]:
         title = _told(chance, published_at)
         path = f"{feed.wire or feed.name}/{number}"
         link = f"{base}/stories/{path}" + (f"?utm_source={feed.name}" if feed.wire else "")
-        html = f"<p>{title}. <em>Story {number}</em> of our make-believe correspondents.</p><p><a href='/stories/{path}'>Read on</a></p>"
+        html = f"<p>{title}. <em>A story</em> of our make-believe correspondents.</p><p><a href='/stories/{path}'>Read on</a></p>"
         found.append(Story(f"tag:demo,2026:{feed.name}/{number}", link, title, html, published_at))
     return found
 
@@ -92,11 +72,15 @@ def stories(feed: DemoFeed, base: str, now: datetime) -> list[Story]:
 def _told(chance: random.Random, published_at: datetime) -> str:
     """A headline: of something that happened to one correspondent, or of what all of the country talks about at this hour."""
     if chance.randrange(_SHARED):
-        return f"{chance.choice(_NAMES)} of {_town(chance)} {chance.choice(_DID)} {chance.randrange(3, 100)} {chance.choice(_THINGS)}"
+        return f"{_person(chance)} {chance.choice(_DID)} {chance.choice(_THINGS)} of {_person(chance)}, near {_town(chance)}"
     event = random.Random(published_at.timestamp() // _EVENT_SECONDS)
-    who, did, what, town = event.choice(_WHO), event.choice(_DID), event.choice(_WHAT), _town(event)
-    told = chance.choice(_TELLINGS).format(who=who, whom=who[0].lower() + who[1:], did=did, what=what, town=town)
+    who, did, what, town = _person(event), event.choice(_DID), event.choice(_THINGS), _town(event)
+    told = chance.choice(_TELLINGS).format(who=who, did=did, what=what, town=town)
     return told[0].upper() + told[1:]
+
+
+def _person(chance: random.Random) -> str:
+    return f"{chance.choice(_NAMES)} {_town(chance)}"
 
 
 def _town(chance: random.Random) -> str:

@@ -228,7 +228,7 @@ class Crew(Generic[Read]):
     def _block(self, result: FetchResult, failures: int, now: datetime) -> tuple[datetime | None, str | None]:
         if failures >= _FAILURES_TO_BLOCK:
             pause = min(_FIRST_BLOCK * 2 ** min(failures - _FAILURES_TO_BLOCK, 10), timedelta(minutes=self._settings.backoff_max_minutes))
-            return now + pause, f"{result.host} failed {failures} times in a row ({result.reason}); it is left alone until then"
+            return now + pause, f"{result.host} failed {failures} times in a row ({result.reason}); it is left alone for now"
         if result.status_code in (429, 503) and self._settings.retry_after_scope != "feed":
             asked = result.retry_after or (_TOO_MANY_REQUESTS if result.status_code == 429 else None)
             if asked:
