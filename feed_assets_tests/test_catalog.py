@@ -624,3 +624,11 @@ def test_the_starter_list_is_imported_whole(store: Store, clock: Clock) -> None:
     imported = catalog.import_feeds(store, rows, now=clock())
     assert len(imported.added) == len(rows) > 10
     assert imported.rejected == ()
+
+
+def test_an_id_that_stands_twice_in_a_file_at_different_urls_is_told(store: Store, settings: Settings, clock: Clock) -> None:
+    rows = [{"id": "q", "url": "https://q.example/"}, {"id": "q", "url": "https://q2.example/"}]
+    done = follow(store, settings, clock, *rows)
+    assert done.added == ("q",)
+    assert [reason for _, reason in done.rejected] == ["the file has 'q' twice, at different URLs"]
+    assert feed_of(store, "q").url == "https://q.example/"

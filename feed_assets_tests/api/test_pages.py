@@ -155,3 +155,9 @@ def test_many_feeds_come_in_pages_that_stay_small(crowd: Client) -> None:
 )
 def test_errors_are_told_in_plain_words(reason: str | None, meaning: str) -> None:
     assert meaning in in_words(reason) and (meaning or in_words(reason) == "")
+
+
+@pytest.mark.parametrize("path", ["/", "/feeds/news", "/stories", "/docs"])
+def test_pages_answer_to_those_who_only_ask_whether_they_are_there(served: Served, path: str) -> None:
+    answer = served.client.head(path)
+    assert (answer.status_code, answer.content) == (200, b"")

@@ -91,3 +91,17 @@ def test_completion_is_shown_and_installed_for_the_shell_that_asks(tmp_path: Pat
     assert "_FEED_ASSETS_COMPLETE=complete_bash" in in_bash("--show-completion")
     assert "bash completion installed" in in_bash("--install-completion")
     assert ".bash_completions/feed-assets.sh" in (tmp_path / ".bashrc").read_text()
+
+
+def test_a_terminal_without_unicode_shows_names_all_the_same(news: Run, tmp_path: Path) -> None:
+    news("feed", "edit", "news", "--name", "日本")
+    done = subprocess.run(
+        [SCRIPT, "feed", "list"],
+        env=os.environ | {f"{PREFIX}HOME": str(tmp_path / "home"), "PYTHONIOENCODING": "ascii"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert r"\u65e5\u672c" in done.stdout

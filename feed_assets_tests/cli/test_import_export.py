@@ -55,7 +55,7 @@ def test_export_prints_opml_and_leaves_out_what_is_private_when_told(three: Run)
     public = three("feed", "export", "--public").out
     assert "pass" not in public and "news.example/feed" in public
     assert three("feed", "export", "--format", "yaml", "--group", "press").out.count("url:") == 1
-    assert_failed(three("feed", "export", "--format", "yaml", "--public"), 1, "--format opml")
+    assert_failed(three("feed", "export", "--format", "yaml", "--public"), 2, "--format opml")
 
 
 def test_an_import_with_prune_deletes_what_the_file_does_not_have(three: Run, tmp_path: Path) -> None:

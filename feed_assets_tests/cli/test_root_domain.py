@@ -43,3 +43,8 @@ def test_an_unknown_feed_fails(both: Run) -> None:
     assert_failed(both("root-domain", "set", "nowhere", "bbc.co.uk"), 1, "nowhere")
     assert_failed(both("root-domain", "clear", "https://nowhere.example/"), 1, "nowhere")
     assert both("root-domain", "list", "--json").json() == []
+
+
+def test_edit_takes_no_site_that_is_none(news: Run) -> None:
+    assert_failed(news("feed", "edit", "news", "--root-domain", "not a domain"), 2, "not a registrable domain")
+    assert news("feed", "edit", "news", "--root-domain", "").code == 0
