@@ -127,7 +127,7 @@ EDITS: list[tuple[list[str], str, Any]] = [
     (["--error-policy", "one_strike"], "error_policy", "one_strike"),
     (["--enforce-domain"], "enforce_feed_domain", True),
     (["--no-enforce-domain"], "enforce_feed_domain", False),
-    (["--root-domain", "other.example"], "root_domain", "other.example"),
+    (["--root-domain", "other.org"], "root_domain", "other.org"),
     (["--root-domain", ""], "root_domain", None),
     (["--group", ""], "feed_group", None),
     (["--disabled"], "enabled", False),

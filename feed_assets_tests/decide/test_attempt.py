@@ -84,10 +84,10 @@ def test_a_first_document_is_news_even_when_it_is_empty() -> None:
     assert decided(parsed=replace(DOCUMENT, entries=()), first=True).news
 
 
-def test_a_304_is_no_news_and_checks_only_that_the_feed_was_reached() -> None:
+def test_a_304_is_no_news_and_checks_only_that_the_feed_was_reached_in_time() -> None:
     decision = decided(Outcome.NOT_MODIFIED)
     assert not decision.news
-    assert [(check.name, check.passed) for check in decision.checks] == [("reachable", True)]
+    assert [(check.name, check.passed) for check in decision.checks] == [("reachable", True), ("polled_in_time", True)]
 
 
 def test_hints_of_a_document_are_kept_for_the_polls_after_it() -> None:

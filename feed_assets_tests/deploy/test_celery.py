@@ -35,6 +35,8 @@ SETTINGS = {
     "SENSOR_INTERVAL_SECONDS": "1",
     "BATCH_SIZE": "2",
     "MAX_BATCHES_IN_FLIGHT": "4",
+    "REQUEST_TIMEOUT_SECONDS": "300",  # a slow machine must not give up on the slow publisher
+    "JOB_TIMEOUT_SECONDS": "300",
 }
 
 
@@ -60,7 +62,7 @@ def test_two_workers_share_the_runs_and_what_one_takes_to_its_grave_comes_back(f
     store = open_store(fleet.settings.store_url)
     released = threading.Event()
     urls = {name: server.publish(f"/{name}", rss(f"Story of {name}")) for name in [*QUICK, "slow"]}
-    server.answers["/slow"].then = lambda: released.wait(120)  # a publisher that keeps one waiting
+    server.answers["/slow"].then = lambda: released.wait(280)  # a publisher that keeps one waiting
     catalog.import_feeds(store, [{"id": name, "url": url} for name, url in urls.items()], now=utc_now())
     fleet.start("daemon")
     with dg.DagsterInstance.get() as instance:
